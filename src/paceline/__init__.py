@@ -1,0 +1,74 @@
+"""Paceline runs evaluations of LLM applications and coding agents, in parallel. Nothing paid for is lost or
+paid for twice; it is as fast as the provider allows, and no faster; no green is a false one.
+
+What `__all__` names is public, here and in `paceline.evaluators`; what is not there is private. Each name is
+loaded when it is first asked for, so `import paceline` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from paceline.api import Dataset, evaluate, evaluate_sync, rescore, verify
+    from paceline.dataset.case import Case
+    from paceline.engine.lifecycle import CaseLifecycle
+    from paceline.errors import PacelineError
+    from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext
+    from paceline.report import EvaluationReport, Report
+    from paceline.suite import Suite
+    from paceline.tasks import increment_eval_metric, set_eval_attribute
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Case",
+    "CaseLifecycle",
+    "Dataset",
+    "EvaluationReason",
+    "EvaluationReport",
+    "Evaluator",
+    "EvaluatorContext",
+    "PacelineError",
+    "Report",
+    "Suite",
+    "evaluate",
+    "evaluate_sync",
+    "increment_eval_metric",
+    "rescore",
+    "set_eval_attribute",
+    "verify",
+]
+
+_HOMES = {
+    "Case": "paceline.dataset.case",
+    "CaseLifecycle": "paceline.engine.lifecycle",
+    "Dataset": "paceline.api",
+    "EvaluationReason": "paceline.evaluators",
+    "EvaluationReport": "paceline.report",
+    "Evaluator": "paceline.evaluators",
+    "EvaluatorContext": "paceline.evaluators",
+    "PacelineError": "paceline.errors",
+    "Report": "paceline.report",
+    "Suite": "paceline.suite",
+    "evaluate": "paceline.api",
+    "evaluate_sync": "paceline.api",
+    "increment_eval_metric": "paceline.tasks",
+    "rescore": "paceline.api",
+    "set_eval_attribute": "paceline.tasks",
+    "verify": "paceline.api",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found  # the next access is a plain one
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

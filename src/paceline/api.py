@@ -1,0 +1,318 @@
+"""The facade: what `import paceline` offers, in terms of the rooms below.
+
+    Dataset         cases and evaluators, from code or from a file; `evaluate` and `evaluate_sync` run it
+                    (the same call with the same `journal=` goes on with a run)
+    rescore         scores the stored outputs of a run anew, without its task
+    verify          audits a run directory
+
+Knows how the rooms fit together. Every rule lives in the room that it is about.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Generic, Literal, Unpack
+
+from paceline.conduct import Finished, Job, conduct
+from paceline.dataset.case import Case, InputsT, MetadataT, OutputT
+from paceline.dataset.files import (
+    SCHEMA_PATH,
+    DatasetSpec,
+    dataset_from_dict,
+    dataset_schema,
+    parse_dataset,
+    read_dataset,
+    write_dataset,
+)
+from paceline.dataset.rows import RowFile
+from paceline.dataset.spec import EvaluatorSpec
+from paceline.engine.loop import run_to_end
+from paceline.errors import DatasetError, UsageError
+from paceline.evaluators.registry import build, schema_of, spec_of
+from paceline.journal.audit import Audit, audit
+from paceline.options import EvaluateOptions, Options, Task
+from paceline.report import Report
+from paceline.report.report import FailOn
+from paceline.rescoring import rescore
+from paceline.tasks.callable import CallableTask
+
+__all__ = [
+    "Audit",
+    "Dataset",
+    "Finished",
+    "Report",
+    "RunInterrupted",
+    "evaluate",
+    "evaluate_sync",
+    "exit_code",
+    "job_of",
+    "rescore",
+    "run_job",
+    "verify",
+]
+
+TextFormat = Literal["yaml", "json"]
+Format = Literal["yaml", "json", "jsonl", "csv"]
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A run was interrupted and has ended in order; `report` is of what is on record."""
+
+    def __init__(self, report: Report, hint: str) -> None:
+        super().__init__(hint)
+        self.report = report
+
+
+class Dataset(Generic[InputsT, OutputT, MetadataT]):
+    """Cases, and the evaluators for all of them.
+
+    `cases` may be a `RowFile`, which streams: then they are only ever gone through, not held.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        cases: Sequence[Case[InputsT, OutputT, MetadataT]] | RowFile,
+        evaluators: Sequence[object] = (),
+    ) -> None:
+        self.name = name
+        self.cases: list[Case[InputsT, OutputT, MetadataT]] | RowFile
+        self.cases = cases if isinstance(cases, RowFile) else list(cases)
+        self.evaluators: list[object] = list(evaluators)
+        if not isinstance(cases, RowFile):
+            _refuse_duplicates(cases)
+
+    def __repr__(self) -> str:
+        return f"Dataset(name={self.name!r}, cases={len(self.cases)}, evaluators={len(self.evaluators)})"
+
+    def add_case(
+        self,
+        *,
+        name: str | None = None,
+        inputs: InputsT,
+        metadata: MetadataT | None = None,
+        expected_output: OutputT | None = None,
+        evaluators: Sequence[object] = (),
+    ) -> None:
+        """Add a case at the end."""
+        cases = self._listed()
+        if name is not None and any(case.name == name for case in cases):
+            raise DatasetError(f"there is a case {name!r} already", hint="names tell cases apart: choose another")
+        cases.append(
+            Case(
+                name=name,
+                inputs=inputs,
+                metadata=metadata,
+                expected_output=expected_output,
+                evaluators=tuple(evaluators),
+            )
+        )
+
+    def add_evaluator(self, evaluator: object, specific_case: str | None = None) -> None:
+        """Add an evaluator for all cases, or for the one that is named."""
+        if specific_case is None:
+            self.evaluators.append(evaluator)
+            return
+        found = [case for case in self._listed() if case.name == specific_case]
+        if not found:
+            raise DatasetError(f"there is no case {specific_case!r}", hint="name one of the dataset's cases")
+        for case in found:
+            case.evaluators = (*case.evaluators, evaluator)
+
+    def _listed(self) -> list[Case[InputsT, OutputT, MetadataT]]:
+        if isinstance(self.cases, RowFile):
+            self.cases = list(self.cases)
+        return self.cases
+
+    # Files
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        fmt: Format | None = None,
+        custom_evaluator_types: Sequence[type[Any]] = (),
+        *,
+        map: Mapping[str, str] | None = None,
+    ) -> Dataset[Any, Any, Any]:
+        """Read YAML or JSON (in Pydantic Evals' format), JSONL or CSV; the ending says which.
+
+        `map` says for rows which of their fields is our `inputs`, `expected_output`, `name`.
+        """
+        file = Path(path)
+        if fmt == "jsonl" or fmt == "csv" or (fmt is None and RowFile.reads(file)):
+            return cls(name=file.name.split(".")[0], cases=RowFile(file, mapping=map, fmt=fmt))
+        return cls._from_spec(read_dataset(file, fmt=fmt), custom_evaluator_types, where=str(file))
+
+    @classmethod
+    def from_text(
+        cls,
+        contents: str,
+        fmt: TextFormat = "yaml",
+        custom_evaluator_types: Sequence[type[Any]] = (),
+        *,
+        default_name: str | None = None,
+    ) -> Dataset[Any, Any, Any]:
+        """Read a dataset from text."""
+        return cls._from_spec(parse_dataset(contents, fmt, default_name=default_name), custom_evaluator_types)
+
+    @classmethod
+    def from_dict(
+        cls,
+        data: Mapping[str, Any],
+        custom_evaluator_types: Sequence[type[Any]] = (),
+        *,
+        default_name: str | None = None,
+    ) -> Dataset[Any, Any, Any]:
+        """Make a dataset of what such a file holds."""
+        return cls._from_spec(dataset_from_dict(data, default_name=default_name), custom_evaluator_types)
+
+    @classmethod
+    def _from_spec(
+        cls, spec: DatasetSpec, custom: Sequence[type[Any]], *, where: str = "the dataset"
+    ) -> Dataset[Any, Any, Any]:
+        for number, case in enumerate(spec.cases, start=1):
+            called = repr(case.name) if case.name is not None else str(number)
+            case.evaluators = _built(case.evaluators, custom, f"{where}: case {called}")
+        for note in spec.notes:
+            warnings.warn(note, stacklevel=3)
+        return cls(name=spec.name, cases=spec.cases, evaluators=_built(spec.evaluators, custom, where))
+
+    def to_file(
+        self,
+        path: str | os.PathLike[str],
+        fmt: TextFormat | None = None,
+        schema_path: str | Path | None = SCHEMA_PATH,
+        custom_evaluator_types: Sequence[type[Any]] = (),
+    ) -> None:
+        """Write YAML or JSON in Pydantic Evals' format, and a JSON schema beside it for editors."""
+        written = DatasetSpec(
+            name=self.name,
+            cases=tuple(replace(case, evaluators=_written(case.evaluators)) for case in self._listed()),
+            evaluators=_written(self.evaluators),
+        )
+        write_dataset(
+            Path(path),
+            written,
+            fmt=fmt,
+            schema_path=schema_path,
+            evaluator_schema=schema_of(custom_evaluator_types),
+        )
+
+    @classmethod
+    def model_json_schema_with_evaluators(cls, custom_evaluator_types: Sequence[type[Any]] = ()) -> dict[str, Any]:
+        """The JSON schema of dataset files."""
+        return dataset_schema(schema_of(custom_evaluator_types))
+
+    # Running
+
+    async def evaluate(self, task: Task | None = None, **options: Unpack[EvaluateOptions]) -> Report:
+        """Run the task on every case and score what it answers. See `EvaluateOptions`."""
+        return await evaluate(self, task, **options)
+
+    def evaluate_sync(self, task: Task | None = None, **options: Unpack[EvaluateOptions]) -> Report:
+        """`evaluate` for code that is not async; works inside a running loop too."""
+        return evaluate_sync(self, task, **options)
+
+
+def _built(specs: Iterable[object], custom: Sequence[type[Any]], where: str) -> tuple[object, ...]:
+    return tuple(build(spec, custom, where=where) for spec in specs if isinstance(spec, EvaluatorSpec))
+
+
+def _written(evaluators: Iterable[object]) -> tuple[EvaluatorSpec, ...]:
+    return tuple(EvaluatorSpec.parse(spec_of(evaluator)) for evaluator in evaluators)
+
+
+def _refuse_duplicates(cases: Iterable[Case[Any, Any, Any]]) -> None:
+    seen: set[str] = set()
+    for case in cases:
+        if case.name is None:
+            continue
+        if case.name in seen:
+            raise DatasetError(
+                f"Duplicate case name: {case.name!r}", hint="names tell cases apart, in a resume and in a comparison"
+            )
+        seen.add(case.name)
+
+
+async def evaluate(
+    dataset: Dataset[Any, Any, Any], task: Task | None = None, **options: Unpack[EvaluateOptions]
+) -> Report:
+    """Run the task on every case of the dataset and score what it answers.
+
+    Cancelling it cuts off what is in flight; what is on record stays, and the same call goes on from there.
+    """
+    finished = await conduct(job_of(dataset, task, Options.of(options)))
+    return _delivered(finished)
+
+
+def evaluate_sync(
+    dataset: Dataset[Any, Any, Any], task: Task | None = None, **options: Unpack[EvaluateOptions]
+) -> Report:
+    """`evaluate` for code that is not async.
+
+    In the main thread, Ctrl-C lets what is in flight finish, then raises `RunInterrupted`.
+    """
+    return _delivered(run_job(job_of(dataset, task, Options.of(options))))
+
+
+def job_of(
+    dataset: Dataset[Any, Any, Any],
+    task: Task | None,
+    options: Options,
+    *,
+    evaluators: Sequence[object] = (),
+    keep: Callable[[Any], Any] | None = None,
+    command: Sequence[str] = (),
+) -> Job:
+    """What is to be carried out, checked as far as that goes without reading the cases."""
+    tasks = dict(options.variants or {})
+    if (task is None) == (not tasks):
+        raise UsageError(
+            "a run has either one task or variants", hint="evaluate(task), or evaluate(variants={'a': task_a, ...})"
+        )
+    if task is not None:
+        tasks = {"": task}
+    return Job(
+        suite=options.name or dataset.name or "unnamed",
+        cases=dataset.cases,
+        tasks={name: CallableTask(call) for name, call in tasks.items()},
+        evaluators=(*dataset.evaluators, *evaluators),
+        options=options,
+        keep=keep,
+        command=list(command),
+    )
+
+
+def run_job(job: Job) -> Finished:
+    """Carry a job out from sync code, with signals handled where this is the main thread."""
+    return run_to_end(lambda: conduct(job, owns_process=True), debug=job.options.debug)
+
+
+def _delivered(finished: Finished) -> Report:
+    if finished.ending.error is not None:
+        raise finished.ending.error
+    if finished.interrupts:
+        path = finished.report.path
+        again = f"; `paceline resume {path}` or the same call goes on from there" if path else ""
+        raise RunInterrupted(finished.report, f"interrupted: what is on record is safe{again}")
+    return finished.report
+
+
+def verify(path: str | os.PathLike[str]) -> Audit:
+    """Audit a run: torn, damaged, duplicate, missing, foreign or hand-edited lines, and blobs."""
+    return audit(path)
+
+
+def exit_code(finished: Finished, *, fail_on: FailOn = "errors") -> int:
+    """The exit code that a finished run stands for."""
+    if finished.ending.how == "failed":
+        return 3
+    if finished.interrupts >= 2:
+        return 130
+    return finished.report.exit_code(fail_on=fail_on)

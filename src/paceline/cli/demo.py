@@ -1,0 +1,124 @@
+"""`paceline demo`: the main job on a suite of its own, with a kill in the middle.
+
+It starts a run as anybody would, kills that process with SIGKILL when half of the cases are on record,
+starts the same command again, and counts in a file of the task's own what was run twice.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from paceline.cli.verb import CUT_OFF, Verb, say, warn
+from paceline.errors import PacelineError, UsageError
+
+CASES: Final = 200
+CONCURRENCY: Final = 50
+PATIENCE: Final = 120.0
+"""Seconds until half of the cases have to be on record."""
+
+
+@click.command("demo", cls=Verb)
+@click.option(
+    "-o", "--output", metavar="DIR", help="Keep the suite and its run here; else they are thrown away."
+)
+@click.option("--fast", is_flag=True, help="With a model that answers forty times as fast.")
+def command(output: str | None, fast: bool) -> int:
+    """Run 200 cases, 50 at once, kill the run half way, resume it, and show what was run twice: nothing."""
+    with _folder(output) as folder:
+        suite = folder / "demo.py"
+        suite.write_text(
+            Path(__file__).with_name("demo_suite.py").read_text(encoding="utf-8"), encoding="utf-8"
+        )
+        environ = {**os.environ, **({"DEMO_SECONDS": "0.05"} if fast else {})}
+        try:
+            return _demonstrate(folder, environ)
+        except KeyboardInterrupt:
+            return CUT_OFF
+
+
+@contextmanager
+def _folder(output: str | None) -> Iterator[Path]:
+    if output is None:
+        with tempfile.TemporaryDirectory(prefix="paceline-demo-") as thrown_away:
+            yield Path(thrown_away)
+        return
+    folder = Path(output)
+    if (folder / "run").exists():
+        raise UsageError(f"there is a demo in {folder} already", hint="choose another -o, or remove it")
+    folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+
+
+def _demonstrate(folder: Path, environ: dict[str, str]) -> int:
+    """The three acts: a run that is killed, the same command again, and the count."""
+    shown = ["run", "demo.py", "-j", str(CONCURRENCY), "-o", "run"]
+    program = [sys.executable, "-m", "paceline.cli", *shown]
+
+    say(f"$ paceline {' '.join(shown)}")
+    with subprocess.Popen(program, cwd=folder, env=environ) as first:
+        recorded = _kill_half_way(first, folder / "run")
+    begun = _calls(folder)
+    lost = len(set(begun) - recorded)
+    warn("")
+    say(f"\nKilled with SIGKILL: {len(recorded)} of {CASES} cases are on record,")
+    say(f"and the {lost} that were in flight are lost. The same command again:\n")
+    say(f"$ paceline {' '.join(shown)}")
+    again = subprocess.run(program, cwd=folder, env=environ, check=False)
+    if again.returncode != 0:
+        return again.returncode
+    return _tell_count(folder, recorded, _calls(folder)[len(begun) :])
+
+
+def _kill_half_way(process: subprocess.Popen[bytes], run: Path) -> set[str]:
+    """Kill the process when half of the cases are on record; the names of those that are."""
+    deadline = time.monotonic() + PATIENCE
+    try:
+        while len(_recorded(run)) < CASES // 2:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise PacelineError("the run did not get half way", hint="see what it said above")
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
+    return _recorded(run)
+
+
+def _recorded(run: Path) -> set[str]:
+    """The cases whose outcome is on record, read while the run is writing."""
+    from paceline.journal.reading import Recorded, read_lines
+    from paceline.journal.records import OutcomeLine
+
+    if not (run / "journal.jsonl").exists():
+        return set()
+    lines = (entry.line for entry in read_lines(run) if isinstance(entry, Recorded))
+    return {line.case for line in lines if isinstance(line, OutcomeLine)}
+
+
+def _calls(folder: Path) -> list[str]:
+    log = folder / "calls.log"
+    return log.read_text(encoding="utf-8").split() if log.exists() else []
+
+
+def _tell_count(folder: Path, recorded: set[str], calls_after: list[str]) -> int:
+    """Whether the promise was kept, as counted by the task itself and as audited from the record."""
+    from paceline.api import verify
+    from paceline.cli.verify import in_words
+
+    twice = sorted(recorded & set(calls_after))
+    audit = verify(folder / "run")
+    say(f"\nOf the {len(recorded)} cases that were on record at the kill, {len(twice)} were run again.")
+    say(in_words(audit))
+    if twice or not audit.ok:
+        warn(f"error: the promise was broken: {', '.join(twice) or 'see the audit'}")
+        return 3
+    return 0

@@ -1,0 +1,49 @@
+"""The commands by name, with their help; the code of each is loaded when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+from paceline import __version__
+
+COMMANDS: Final = {
+    "run": "Run a suite, or go on with a run of it.",
+    "resume": "Go on with a run that was interrupted.",
+    "rescore": "Score stored outputs again, without running the task.",
+    "report": "Show what a run has found.",
+    "verify": "Audit the record of a run.",
+    "ls": "List runs.",
+    "rm": "Remove runs.",
+    "config": "Show all settings, and where each value came from.",
+    "demo": "Run 200 cases, kill the run half way, resume it.",
+}
+"""Every command, in the order in which people need them. `paceline.cli.NAME` holds its code as `command`."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows the names and the help of its commands before it knows the commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"paceline.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="paceline")
+def paceline() -> None:
+    """Evaluations of LLM applications and coding agents: durable, paced, and never a false green."""

@@ -1,0 +1,190 @@
+"""From a suite, its settings and the flags of a call to a job that can be carried out."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from paceline.api import Dataset, job_of
+from paceline.conduct import Job
+from paceline.engine.retry import Retry
+from paceline.engine.source import Named
+from paceline.errors import SuiteError, UsageError
+from paceline.options import Options
+from paceline.settings import Effective
+from paceline.suite import Suite
+
+
+def options_for(
+    chosen: Effective,
+    *,
+    journal: str | None,
+    progress: object,
+    retry_errors: bool,
+    accept_changes: bool,
+    debug: bool,
+) -> Options:
+    """The options of a run that settings and flags decide."""
+    return Options(
+        max_concurrency=chosen["max_concurrency"],
+        progress=progress,
+        retry_task=_retry(chosen),
+        retry_evaluators=_retry(chosen),
+        repeat=chosen["repeat"],
+        journal=journal,
+        timeout=chosen["timeout"],
+        case_timeout=chosen["case_timeout"],
+        evaluator_timeout=chosen["evaluator_timeout"],
+        hook_timeout=chosen["hook_timeout"],
+        drain_timeout=chosen["drain_timeout"],
+        evaluator_concurrency=chosen["evaluator_concurrency"],
+        budget=_budget(chosen),
+        order=chosen["order"],
+        retry_errors=retry_errors,
+        isolation=chosen["isolation"],
+        durability=chosen["durability"],
+        fail_fast=chosen["fail_fast"],
+        seed=chosen["seed"],
+        accept_changes=accept_changes,
+        redact=chosen["redact"],
+        runs=chosen["runs"],
+        debug=debug,
+    )
+
+
+def job_for(
+    suite: Suite,
+    options: Options,
+    *,
+    keep: Callable[[list[Named]], list[Named]] | None,
+    command: Sequence[str],
+) -> Job:
+    """What is to be carried out: a suite, in this way."""
+    tasks = {name: let_debugger_in(task) if options.debug else task for name, task in _tasks(suite).items()}
+    options = replace(
+        options,
+        name=suite.name,
+        metadata=suite.metadata,
+        lifecycle=suite.lifecycle,
+        variants=tasks if suite.variants else None,
+    )
+    task = None if suite.variants else tasks[""]
+    return job_of(dataset_of(suite), task, options, evaluators=suite.evaluators, keep=keep, command=command)
+
+
+def _tasks(suite: Suite) -> Mapping[str, Callable[..., Any]]:
+    if suite.variants:
+        return suite.variants
+    assert suite.task is not None, "`load_suite` sees to it"
+    return {"": suite.task}
+
+
+def dataset_of(suite: Suite) -> Dataset[Any, Any, Any]:
+    """The cases of a suite, from wherever it has them."""
+    match suite.dataset:
+        case str() | Path() as path:
+            return Dataset.from_file(
+                suite.folder / path, custom_evaluator_types=suite.custom_evaluators, map=suite.map or None
+            )
+        case dict() as written:
+            return Dataset.from_dict(written, suite.custom_evaluators, default_name=suite.name)
+        case dataset if hasattr(dataset, "cases") and hasattr(dataset, "evaluators"):
+            return dataset  # type: ignore[no-any-return]  # a Dataset by its shape
+        case other:
+            raise SuiteError(
+                f"{suite.file}: the dataset is a {type(other).__name__}",
+                hint="a dataset is a `Dataset`, or the path of a dataset file",
+            )
+
+
+def evaluators_of(suite: Suite) -> list[object]:
+    """The evaluators for all cases of a suite."""
+    return [*dataset_of(suite).evaluators, *suite.evaluators]
+
+
+def _retry(chosen: Effective) -> Retry | None:
+    return None if chosen.is_default("retries") else Retry(attempts=1 + chosen["retries"])
+
+
+def _budget(chosen: Effective) -> dict[str, Any] | None:
+    names = {
+        "usd": "budget_usd",
+        "tokens": "budget_tokens",
+        "wall_s": "budget_time",
+        "failures": "budget_failures",
+    }
+    given = {key: chosen[name] for key, name in names.items() if chosen[name] is not None}
+    return given or None
+
+
+# Which cases --------------------------------------------------------------------------------------
+
+
+def selection(
+    *, filter_: str | None, sample: int | None, limit: int | None, seed: int
+) -> Callable[[list[Named]], list[Named]] | None:
+    """What narrows the cases: a pattern first, then a sample, then a limit; None for all of them."""
+    if filter_ is None and sample is None and limit is None:
+        return None
+    try:
+        pattern = re.compile(filter_ or "")
+    except re.error as error:
+        raise UsageError(
+            f"--filter {filter_!r} is not a regular expression: {error}", hint=r"a point is written \."
+        )
+
+    def keep(named: list[Named]) -> list[Named]:
+        kept = [pair for pair in named if pattern.search(pair[0])]
+        if sample is not None and sample < len(kept):
+            # Drawn by position and given in the order of the dataset: which cases are drawn does not
+            # depend on the order in which they will be run.
+            drawn = set(random.Random(seed).sample(sorted(name for name, _ in kept), sample))
+            kept = [pair for pair in kept if pair[0] in drawn]
+        return kept if limit is None else kept[:limit]
+
+    return keep
+
+
+# Debugging ----------------------------------------------------------------------------------------
+
+
+def let_debugger_in(task: Callable[..., Any]) -> Callable[..., Any]:
+    """The same task, with a debugger at the place where it raises, if somebody sits at the terminal."""
+    if not (sys.stdin and sys.stdin.isatty()):
+        return task
+
+    def look(error: BaseException) -> None:
+        import pdb
+        import traceback
+
+        traceback.print_exception(error)
+        pdb.post_mortem(error.__traceback__)
+
+    if inspect.iscoroutinefunction(task):
+
+        @functools.wraps(task)
+        async def watched(inputs: Any) -> Any:
+            try:
+                return await task(inputs)
+            except Exception as error:
+                look(error)
+                raise
+
+        return watched
+
+    @functools.wraps(task)
+    def watched_sync(inputs: Any) -> Any:
+        try:
+            return task(inputs)
+        except Exception as error:
+            look(error)
+            raise
+
+    return watched_sync

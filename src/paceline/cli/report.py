@@ -1,0 +1,129 @@
+"""`paceline report`: what a run has found, from its record alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paceline.cli.options import json_flag
+from paceline.cli.verb import Verb, say, say_json, unless_gone
+
+if TYPE_CHECKING:
+    from paceline.report import Report
+    from paceline.report.rows import Row
+
+
+@click.command("report", cls=Verb)
+@click.argument("run", required=False)
+@click.option("--failures", is_flag=True, help="The cases that did not pass, a line each.")
+@click.option("--case", "case", metavar="NAME", help="This case, with all that is on record about it.")
+@json_flag
+def command(run: str | None, failures: bool, case: str | None, as_json: bool) -> int:
+    """Show what RUN (a path, or an id; the latest by default) has found."""
+    from paceline.cli.find import find_run
+    from paceline.report import Report
+
+    report = Report.read(find_run(run))
+    if case is not None or failures:
+        _tell_rows(_chosen(report, case), as_json=as_json, in_full=case is not None)
+    elif as_json:
+        say(report.to_json())
+    else:
+        with unless_gone():
+            report.print()
+        say(f"record: {report.path}")
+    return 0
+
+
+def _chosen(report: Report[Any, Any, Any], case: str | None) -> Iterator[Row]:
+    """The rows of one case, or all that did not pass."""
+    from paceline.errors import UsageError
+
+    rows: Iterable[Row] = chain(report.cases, report.failures)
+    if case is None:
+        return (row for row in rows if row.passed is False)
+    found = [row for row in rows if case in (row.key.case, row.name)]
+    if not found:
+        raise UsageError(f"there is no case {case!r} in {report.path}", hint="names are matched as a whole")
+    return iter(found)
+
+
+def _tell_rows(rows: Iterator[Row], *, as_json: bool, in_full: bool) -> None:
+    if as_json:
+        say_json([_document(row) for row in rows])
+        return
+    for row in rows:
+        say(_in_full(row) if in_full else f"{_head(row)}  {_why(row)}")
+
+
+def _head(row: Row) -> str:
+    verdict = {True: "passed", False: "failed", None: "unasserted"}[row.passed]
+    return f"{row.key}  {verdict if row.outcome == 'scored' else row.outcome}"
+
+
+def _why(row: Row) -> str:
+    """What was against it, on a line."""
+    from paceline.report.rows import ReportCaseFailure
+
+    if isinstance(row, ReportCaseFailure):
+        return f"{row.error_type}: {row.error_message}".splitlines()[0][:200]
+    broken = [f"{failure.name}: {failure.error_message}" for failure in row.evaluator_failures]
+    untrue = [
+        f"{name}: {result.reason}" if result.reason else name
+        for name, result in row.assertions.items()
+        if not result.value
+    ]
+    return "; ".join(" ".join(text.split())[:200] for text in (*untrue, *broken))
+
+
+def _in_full(row: Row) -> str:
+    lines = [_head(row)]
+    for name, value in _document(row).items():
+        if name not in ("case", "repeat", "variant", "outcome", "passed") and value not in (None, {}, []):
+            text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+            lines.append(f"{name}: {text}" if "\n" not in text else f"{name}:\n{text.rstrip()}")
+    return "\n".join(lines)
+
+
+def _document(row: Row) -> dict[str, Any]:
+    """All that is on record about a key, as plain data."""
+    from paceline import values
+    from paceline.report.rows import ReportCaseFailure
+
+    def plain(value: object) -> Any:
+        return json.loads(values.encode(value))
+
+    document: dict[str, Any] = {
+        "case": row.key.case,
+        "repeat": row.key.repeat,
+        "variant": row.key.variant,
+        "outcome": row.outcome,
+        "passed": row.passed,
+        "inputs": plain(row.inputs),
+        "expected_output": plain(row.expected_output),
+        "metadata": plain(row.metadata),
+        "attempts": row.attempts,
+        "waited_s": row.waited,
+        "metrics": row.metrics,
+        "attributes": plain(row.attributes),
+    }
+    if isinstance(row, ReportCaseFailure):
+        return document | {
+            "seconds": row.duration,
+            "stage": row.error_stage,
+            "error": f"{row.error_type}: {row.error_message}",
+            "trace": row.error_stacktrace,
+        }
+    results = {**row.assertions, **row.scores, **row.labels}
+    return document | {
+        "seconds": row.task_duration,
+        "output": plain(row.output),
+        "results": {name: {"value": each.value, "reason": each.reason} for name, each in results.items()},
+        "evaluator_failures": {
+            each.name: f"{each.error_type}: {each.error_message}" for each in row.evaluator_failures
+        },
+    }

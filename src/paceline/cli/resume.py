@@ -1,0 +1,61 @@
+"""`paceline resume`: go on with a run, from what its record says about how it was started."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paceline.cli import rescore, run
+from paceline.cli.run import run_flags
+from paceline.cli.verb import Verb, given_of
+from paceline.errors import UsageError
+
+STARTERS = {"run": (run.command, run.start), "rescore": (rescore.command, rescore.start)}
+"""The commands that start runs, and how they are carried out. The record knows what they were called with."""
+
+
+@click.command("resume", cls=Verb)
+@click.argument("run", required=False)
+@run_flags
+@click.pass_context
+def command(ctx: click.Context, /, run: str | None, **given: Any) -> int:
+    """Go on with RUN (a path, or an id; the latest by default): what is not done yet is run.
+
+    The suite is loaded as the record says it was, from the same directory and with the same flags; flags
+    given here go first.
+    """
+    from paceline.cli.find import find_run
+
+    path = find_run(run).resolve()
+    written = _started_by(path)
+    starter, start = STARTERS[written[1]]
+    params = {**starter.make_context(written[1], written[2:]).params, "output": str(path)}
+    overruled = given_of(given, ctx)
+    if unknown := sorted(set(overruled) - set(params)):
+        raise UsageError(f"`paceline {written[1]}` takes no {', '.join(unknown)}", hint="leave it out")
+    return start(written, {**params, **overruled})
+
+
+def _started_by(path: Path) -> list[str]:
+    """The command that started a run; goes to the directory where that was."""
+    from paceline.runs import first_line
+
+    line = first_line(path)
+    assert line is not None, "`find_run` sees to it"
+    if line.command[:1] != ["paceline"] or line.command[1] not in STARTERS:
+        raise UsageError(
+            f"{path} was not started by `paceline run`",
+            hint=f"start `{shlex.join(line.command)}` again, with journal={str(path)!r}",
+        )
+    try:
+        os.chdir(line.directory)
+    except OSError as error:
+        raise UsageError(
+            f"{path} was started in {line.directory}, which cannot be entered: {error.strerror}",
+            hint=f"in the directory where the suite is now: {shlex.join([*line.command, '-o', str(path)])}",
+        )
+    return line.command

@@ -1,0 +1,251 @@
+"""`paceline run`: carry out a suite, or go on with a run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from paceline.cli.options import (
+    read_map,
+    selection_flags,
+    setting_flags,
+    settings_among,
+    view_flags,
+)
+from paceline.cli.verb import (
+    Verb,
+    say,
+    say_json,
+    stdout_for_the_document,
+    unless_gone,
+    warn,
+    written_arguments,
+)
+
+if TYPE_CHECKING:
+    from paceline.conduct import Finished, Job
+    from paceline.settings import Effective
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+def run_flags(command: CommandT) -> CommandT:
+    """What `run` takes, and `resume` too."""
+    options = (
+        click.option(
+            "--retry-errors", is_flag=True, help="Run cases again that ended in an error or a timeout."
+        ),
+        click.option("--accept-changes", is_flag=True, help="Go on although the suite has changed."),
+        click.option("--dry-run", is_flag=True, help="Say what would run, and why; run nothing."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return setting_flags(view_flags(command))
+
+
+@click.command("run", cls=Verb)
+@click.argument("target", required=False)
+@click.option(
+    "-o", "--output", metavar="PATH", help="Where the run is recorded; an existing run is gone on with."
+)
+@click.option("--task", metavar="module:function", help="What to run, in place of the suite's task.")
+@click.option("--dataset", metavar="FILE", help="A dataset in place of the suite's.")
+@click.option(
+    "--evaluator",
+    "--evaluators",
+    "evaluators",
+    metavar="SPEC",
+    multiple=True,
+    help="One more evaluator, such as EqualsExpected.",
+)
+@click.option(
+    "--map",
+    "mapping",
+    metavar="OURS=THEIRS",
+    multiple=True,
+    help="How rows call our `inputs`, `expected_output`, `name`.",
+)
+@selection_flags
+@run_flags
+@click.pass_context
+def command(ctx: click.Context, /, target: str | None, **given: Any) -> int:
+    """Run TARGET: a suite.yaml, a suite.py (with :NAME if it holds several), or a dataset with --task.
+
+    Without TARGET, the one suite in this directory. Every result is on disk before it counts: kill the run
+    at any moment, and the same command with the same -o goes on with it, as does `paceline resume`.
+    """
+    return start(["paceline", "run", *written_arguments(ctx)], {"target": target, **given})
+
+
+def start(written: list[str], params: dict[str, Any]) -> int:
+    """Carry out what was called in these words, with these parameters."""
+    return carry_out(Call(written=written, flags=settings_among(params), **params))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """What `run` was called with."""
+
+    written: list[str]
+    """As it was typed. The record keeps it, for `resume`."""
+    target: str | None
+    output: str | None
+    task: str | None
+    dataset: str | None
+    evaluators: tuple[str, ...]
+    mapping: tuple[str, ...]
+    filter_: str | None
+    sample: int | None
+    limit: int | None
+    retry_errors: bool
+    accept_changes: bool
+    dry_run: bool
+    as_json: bool
+    quiet: bool
+    verbose: bool
+    debug: bool
+    flags: Mapping[str, Any]
+    """Of settings."""
+
+
+def carry_out(call: Call) -> int:
+    """Load, run, report; the exit code of it."""
+    with stdout_for_the_document(call.as_json):
+        job, chosen = _job(call)
+        if not call.dry_run:
+            from paceline.api import run_job
+
+            finished = run_job(job)
+    if call.dry_run:
+        return tell_plan(job, as_json=call.as_json)
+    return tell(finished, fail_on=chosen["fail_on"], as_json=call.as_json, quiet=call.quiet)
+
+
+def _job(call: Call) -> tuple[Job, Effective]:
+    """What is to be carried out, and the settings that hold for it."""
+    from paceline.settings import effective
+    from paceline.suite import load_suite
+
+    suite = load_suite(
+        call.target or _only_suite(),
+        task=call.task,
+        dataset=call.dataset,
+        evaluators=call.evaluators,
+        field_map=read_map(call.mapping),
+    )
+    chosen = effective(call.flags, suite=suite)
+    for warning in chosen.warnings:
+        warn(f"warning: {warning}")
+    # Only now: a mistake in what was typed is told before the engine is loaded.
+    from paceline.cli.jobs import job_for, options_for, selection
+
+    options = options_for(
+        chosen,
+        journal=call.output,
+        progress=view_of(chosen["progress"], quiet=call.quiet, verbose=call.verbose, debug=call.debug),
+        retry_errors=call.retry_errors,
+        accept_changes=call.accept_changes,
+        debug=call.debug,
+    )
+    job = job_for(
+        suite,
+        options,
+        keep=selection(filter_=call.filter_, sample=call.sample, limit=call.limit, seed=chosen["seed"]),
+        command=call.written,
+    )
+    return job, chosen
+
+
+def _only_suite() -> str:
+    """The one suite that the current directory holds."""
+    from pathlib import Path
+
+    from paceline.errors import UsageError
+    from paceline.suite import candidates_hint, find_suites
+
+    found = find_suites(Path.cwd())
+    if len(found) == 1:
+        return found[0].name
+    what = (
+        f"there are {len(found)} suites in this directory" if found else "there is no suite in this directory"
+    )
+    raise UsageError(f"{what}: say what to run", hint=candidates_hint(Path.cwd()))
+
+
+def view_of(style: str, *, quiet: bool, verbose: bool, debug: bool) -> object:
+    from paceline.progress import progress_for
+
+    # A bar would draw over the prompt of a debugger.
+    style = "none" if quiet else "plain" if debug else style
+    return progress_for(style, verbose=verbose or debug)  # type: ignore[arg-type]  # settings know the styles
+
+
+def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool) -> int:
+    """Show what a run has found, and what to do next; its exit code."""
+    from paceline.api import exit_code
+
+    report = finished.report
+    code = exit_code(finished, fail_on=fail_on)
+    if as_json:
+        say(report.to_json())
+    elif not quiet:
+        with unless_gone():
+            report.print()
+    if finished.ending.error is not None:
+        raise finished.ending.error
+    if report.path is not None:
+        if finished.ending.how != "complete":
+            warn(f"incomplete: {finished.ending.reason}")
+            warn(f"go on with: paceline resume {report.path}")
+        elif not (quiet or as_json):
+            say(f"record: {report.path}")
+    return code
+
+
+def tell_plan(job: Job, *, as_json: bool) -> int:
+    """What would run, and why; nothing is run and nothing written."""
+    from paceline.conduct import Conductor
+
+    conductor = Conductor(job)
+    todo = conductor.prepare()
+    source = todo.source
+    while source.take() is not None:
+        pass
+    to_run = source.reasons.total()
+    plan = {
+        "suite": job.suite,
+        "path": str(conductor.path) if todo.ledger is not None else None,
+        "expected": source.expected,
+        "repeat": job.options.repeat,
+        "variants": list(job.tasks),
+        "done": (source.expected or to_run) - to_run,
+        "to_run": to_run,
+        "reasons": dict(sorted(source.reasons.items())),
+        "concurrency": conductor.plan.concurrency,
+        "order": todo.order,
+        "evaluators": [each.label for each in conductor.evaluators],
+    }
+    if as_json:
+        say_json(plan)
+    else:
+        say(_plan_in_words(plan))
+    return 0
+
+
+def _plan_in_words(plan: dict[str, Any]) -> str:
+    reasons = "".join(f"\n  {number:,} {reason}" for reason, number in plan["reasons"].items())
+    times = [f"{plan['repeat']} times"] if plan["repeat"] > 1 else []
+    times += [f"{len(plan['variants'])} variants"] if len(plan["variants"]) > 1 else []
+    return "\n".join(
+        (
+            f"{plan['suite']}: {plan['expected']:,} to have{''.join(f', {each}' for each in times)}",
+            f"done already: {plan['done']:,}",
+            f"would run: {plan['to_run']:,}{reasons}",
+            f"at a time: {plan['concurrency'] or 'all'}, {plan['order']}",
+            f"evaluators: {', '.join(plan['evaluators']) or 'none'}",
+            f"record: {plan['path'] or 'a new one'}",
+        )
+    )

@@ -1,0 +1,414 @@
+"""Conducting a run: from a job to a finished record and its report.
+
+Opens or creates the journal, holds the suite against what is on record, gathers what is open, lets the engine work, and
+closes the record. Everything that can be wrong with a job is said before its first case is begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from paceline import values
+from paceline.engine.bookkeeping import Listener
+from paceline.engine.budget import Budget, Spent
+from paceline.engine.clock import SystemClock
+from paceline.engine.events import Gauge, LoopBlocked, RunEnded, RunStarted, Warned
+from paceline.engine.executors.local import LocalExecutor
+from paceline.engine.interrupts import interrupts
+from paceline.engine.plan import AUTO_CONCURRENCY, Plan
+from paceline.engine.ports import Executor, Turn
+from paceline.engine.provenance import command, git_commit, versions
+from paceline.engine.retry import Retry, retry_policy
+from paceline.engine.run import Ending, Run
+from paceline.engine.source import Named, OpenKeys, turns_of
+from paceline.engine.watch import LoopWatch
+from paceline.errors import EngineStuck, UsageError
+from paceline.evaluators.prepare import Prepared, prepare
+from paceline.journal.ledger import Ledger
+from paceline.journal.memory import MemoryJournal
+from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
+from paceline.options import Options
+from paceline.record import Record, StoredAnswers, ledger_at, recorder_at
+from paceline.report import Report
+from paceline.report.rows import row_maker
+from paceline.runs import find_runs, new_run_id, new_run_path, runs_root
+from paceline.supply import Supply, supply_of
+from paceline.tasks.callable import CallableTask
+
+JOURNAL_READ_FOR_DURATIONS = 64 * 1024 * 1024
+"""Bytes of an earlier run's journal that are worth reading for the order of the next one."""
+
+
+class Progress(Protocol):
+    """Something that shows how a run goes: a listener that may read the gauge whenever it draws."""
+
+    def start(self, gauge: Gauge) -> None:
+        """The run begins."""
+        ...
+
+    def __call__(self, event: Any) -> None:
+        """Something happened."""
+        ...
+
+    def stop(self) -> None:
+        """The run is over; nothing is drawn any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to carry out."""
+
+    suite: str
+    cases: Any = ()
+    """A sequence of cases, or a `RowFile`."""
+    tasks: Mapping[str, CallableTask] = field(default_factory=dict)
+    """The task of each variant; the only one has the name ''."""
+    turns: Callable[[], Iterable[Turn]] | None = None
+    """In place of cases and tasks: turns that bring their answers along, to be scored."""
+    count: int = 0
+    """How many turns there are."""
+    variants: tuple[str, ...] = ()
+    repeat: int = 1
+    rescored_from: str = ""
+    evaluators: tuple[object, ...] = ()
+    options: Options = Options()
+    keep: Callable[[list[Named]], Iterable[Named]] | None = None
+    """Narrows the cases down to those that are wanted."""
+    command: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToDo:
+    """What there is to do, before anything is done."""
+
+    source: OpenKeys
+    ledger: Ledger | None
+    cases: int
+    order: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A run as this process leaves it."""
+
+    report: Report
+    ending: Ending
+    interrupts: int = 0
+
+
+async def conduct(job: Job, *, owns_process: bool = False) -> Finished:
+    """Carry a job out. `owns_process`: signals are ours to handle, and a stuck loop may end the process."""
+    return await Conductor(job).carry_out(owns_process=owns_process)
+
+
+class Conductor:
+    """One job on its way."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.options = options = job.options
+        self.evaluators = prepare(job.evaluators)
+        self.clock = SystemClock()
+        self.gauge = Gauge()
+        self.run_id = new_run_id()
+        self.facts = [
+            EvaluatorFacts(label=each.label, spec=each.written, version=each.version) for each in self.evaluators
+        ]
+        self.plan = _plan(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
+        self.path = _path(job, self.run_id)
+        self.run: Run | None = None
+
+    # Before the first case
+
+    def prepare(self) -> ToDo:
+        """Everything that can be wrong is found here; nothing is written."""
+        options, job = self.options, self.job
+        ledger = ledger_at(self.path, self.fingerprint(), accept_changes=options.accept_changes)
+        if job.turns is not None:
+            turns, cases, count, order = job.turns(), job.count, job.count, "as given"
+        else:
+            supply = self._supply()
+            turns = turns_of(supply.named, repeat=options.repeat, variants=tuple(job.tasks))
+            cases, order = supply.count, supply.order
+            count = cases * options.repeat * len(job.tasks)
+        source = OpenKeys(
+            turns,
+            expected=count,
+            standings=ledger,
+            stored=None if ledger is None or self.path is None else StoredAnswers(self.path),
+            retry_errors=options.retry_errors,
+        )
+        gauge = self.gauge
+        gauge.expected = count
+        if ledger is not None:
+            tally = ledger.tally()
+            gauge.done, gauge.passed, gauge.failed = tally.done, tally.passed, tally.failed
+            gauge.unasserted = tally.unasserted
+            gauge.errors = tally.done - tally.passed - tally.failed - tally.unasserted
+        return ToDo(source=source, ledger=ledger, cases=cases, order=order)
+
+    def _supply(self) -> Supply:
+        options = self.options
+        supply = supply_of(
+            self.job.cases,
+            # One by one means in the order of the dataset, unless another one is asked for.
+            order="given" if options.order == "auto" and self.plan.one_by_one else options.order,
+            durations=self._durations,
+            whole=self.plan.budget == Budget(),
+            seed=options.seed,
+        )
+        self.gauge.expected_work, self.gauge.longest_left = supply.expected_seconds, supply.longest
+        if self.job.keep is None:
+            return supply
+        kept = list(self.job.keep(list(supply.named())))
+        if not kept:
+            raise UsageError("no case is left by the selection", hint="check --filter, --limit and --sample")
+        return replace(supply, named=lambda: kept, count=len(kept))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What makes this suite this suite: a resume is held against it."""
+        return {
+            "suite": self.job.suite,
+            "tasks": {
+                name: {"name": self.options.task_name or task.name, "version": task.version}
+                for name, task in self.job.tasks.items()
+            },
+            "evaluators": {
+                each.label: {"written": each.written, "version": each.version} for each in self.evaluators
+            },
+        }
+
+    def _durations(self) -> Mapping[str, float]:
+        """Seconds that cases took in the latest run of this suite that tells."""
+        for found in find_runs(runs_root(self.options.runs), self.job.suite):
+            journal = found.path / "journal.jsonl"
+            if found.path != self.path and journal.stat().st_size <= JOURNAL_READ_FOR_DURATIONS:
+                known = {key.case: seconds for key, seconds in Report.read(found.path).durations().items()}
+                if known:
+                    return known
+        return {}
+
+    # The run
+
+    async def carry_out(self, *, owns_process: bool) -> Finished:
+        """Prepare, work, close, report."""
+        todo = self.prepare()
+        source, ledger = todo.source, todo.ledger
+        progress = self._progress()
+        with self._recorder(ledger) as recorder:
+            spent = Spent(wall_s=ledger.wall if ledger is not None else 0.0)
+            self.run = run = Run(
+                source=source,
+                executor=self._executor(),
+                recorder=recorder,
+                plan=self.plan,
+                listeners=self._listeners(progress),
+                gauge=self.gauge,
+                spent=spent,
+                clock=self.clock,
+            )
+            started = self.clock.now()
+            run.books.tell(self._started(todo))
+            if progress is not None:
+                progress.start(self.gauge)
+            interrupted = 0
+            try:
+                with self._guarded(run, recorder, owns_process=owns_process) as came:
+                    ending = await run.carry_out()
+                    interrupted = len(came)
+            except asyncio.CancelledError:
+                ending = Ending(how="interrupted", reason="the run was cancelled")
+                self._close(run, recorder, source, ending, started)
+                raise
+            finally:
+                if progress is not None:
+                    progress.stop()
+            self._close(run, recorder, source, ending, started)
+            # A million keys take some hundred megabytes here, which the report needs for its own.
+            del source, ledger, run, todo
+            self.run = None
+        report = Report.read(recorder if isinstance(recorder, MemoryJournal) else self._report_path())
+        return Finished(report=report, ending=ending, interrupts=interrupted)
+
+    def _report_path(self) -> Path:
+        assert self.path is not None
+        return self.path
+
+    def _recorder(self, ledger: Ledger | None) -> Record:
+        options = self.options
+        line = RunLine(
+            run_id=self.run_id,
+            suite=self.job.suite,
+            started=time.time(),
+            fingerprint=self.fingerprint(),
+            settings=_settings(options),
+            evaluators=self.facts,
+            repeat=options.repeat if self.job.turns is None else self.job.repeat,
+            variants=self.job.variants or tuple(self.job.tasks),
+            rescored_from=self.job.rescored_from,
+            metadata=_plain(options.metadata),
+            versions=versions(),
+            git=git_commit(Path.cwd()),
+            command=self.job.command or command(),
+            directory=os.getcwd(),
+        )
+        return recorder_at(self.path, line, ledger, durability=options.durability, redact=options.redact)
+
+    def _executor(self) -> Executor:
+        options, tasks = self.options, self.job.tasks
+        concurrency = self.plan.concurrency or 512
+        if options.isolation == "process":
+            from paceline.engine.executors.process import ProcessExecutor
+
+            return ProcessExecutor(tasks, concurrency=concurrency)
+        return LocalExecutor(tasks, concurrency=concurrency, inline=options.debug, clock=self.clock)
+
+    def _listeners(self, progress: Progress | None) -> list[Listener]:
+        return [each for each in (progress, self.options.on_event) if each is not None]
+
+    def _progress(self) -> Progress | None:
+        wanted = self.options.progress
+        if wanted is not True:
+            return wanted or None  # type: ignore[return-value]  # False, or an object that shows it
+        if not sys.stderr or not sys.stderr.isatty():
+            return None
+        from paceline.progress import TerminalProgress
+
+        return TerminalProgress()
+
+    def _started(self, todo: ToDo) -> RunStarted:
+        tally = todo.ledger.tally() if todo.ledger is not None else None
+        return RunStarted(
+            at=self.clock.epoch(),
+            run_id=self.run_id,
+            suite=self.job.suite,
+            path=str(self.path or ""),
+            expected=todo.source.expected,
+            done_before=tally.done if tally else 0,
+            done_before_by=dict(tally.by_outcome) | {"passed": tally.passed} if tally else {},
+            concurrency=self.plan.concurrency or todo.source.expected or 1,
+            order=todo.order,
+        )
+
+    @contextlib.contextmanager
+    def _guarded(self, run: Run, recorder: Record, *, owns_process: bool) -> Iterator[list[Any]]:
+        """Signals and a watch over the loop, where the process is ours."""
+        loop = asyncio.get_running_loop()
+
+        def blocked(seconds: float, where: str) -> None:
+            event = LoopBlocked(at=self.clock.epoch(), seconds=seconds, where=where)
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(run.books.tell, event)
+
+        def stuck(seconds: float, where: str) -> None:
+            run.blame(f"blocked the event loop for {seconds:.0f} s at {where}")
+            _give_up(recorder, seconds, where)
+
+        longest = max((limit for limit in (self.plan.timeout, self.plan.case_timeout) if limit), default=None)
+        patience = None if longest is None or not owns_process else longest + self.plan.grace
+        watch = None if self.options.debug else LoopWatch(loop, blocked=blocked, stuck=stuck, patience=patience)
+        try:
+            if owns_process:
+                with interrupts(loop, drain=run.drain, cancel=run.cancel) as came:
+                    yield came
+            else:
+                yield []
+        finally:
+            if watch is not None:
+                watch.close()
+
+    def _close(
+        self, run: Run, recorder: Record, source: OpenKeys, ending: Ending, started: float
+    ) -> None:
+        """Write the last lines, and tell what is safe by then."""
+        wall = self.clock.now() - started
+        if ending.error is None:
+            if source.exhausted and source.expected is not None:
+                recorder.append(ManifestLine(keys=source.expected, digest=source.digest.hexdigest()))
+            recorder.append(EndedLine(at=time.time(), how=ending.how, wall=wall, reason=ending.reason))
+            recorder.flush()
+        run.books.on_commit()
+        if run.purse.unknown:
+            run.books.tell(
+                Warned(at=time.time(), message=f"the budget could not be kept exactly: {run.purse.unknown}")
+            )
+        gauge = self.gauge
+        open_keys = (gauge.expected or gauge.done) - gauge.done
+        run.books.tell(
+            RunEnded(at=time.time(), how=ending.how, reason=ending.reason, wall=wall, open=max(open_keys, 0))
+        )
+
+
+def _path(job: Job, run_id: str) -> Path | None:
+    options = job.options
+    if options.journal is False:
+        return None
+    if options.journal is not None:
+        return Path(options.journal)
+    return new_run_path(runs_root(options.runs), job.suite, run_id, started=time.time())
+
+
+def _plan(options: Options, evaluators: tuple[Prepared, ...], *, row_of: Callable[..., Any]) -> Plan:
+    concurrency = options.max_concurrency
+    if options.debug:
+        concurrency = 1
+    budget = Budget.of(options.budget)
+    if options.fail_fast:
+        budget = replace(budget, failures=1)
+    return Plan(
+        concurrency=AUTO_CONCURRENCY if concurrency == "auto" else concurrency,
+        evaluators=evaluators,
+        evaluator_concurrency=options.evaluator_concurrency,
+        timeout=None if options.debug else options.timeout,
+        case_timeout=None if options.debug else options.case_timeout,
+        evaluator_timeout=None if options.debug else options.evaluator_timeout,
+        hook_timeout=None if options.debug else options.hook_timeout,
+        drain_timeout=options.drain_timeout,
+        retry_task=retry_policy(options.retry_task, default=Retry()),
+        retry_evaluators=retry_policy(options.retry_evaluators, default=Retry()),
+        lifecycle=options.lifecycle,
+        budget=budget,
+        seed=options.seed,
+        show_errors=concurrency == 1,
+        row_of=row_of,
+    )
+
+
+def _settings(options: Options) -> dict[str, Any]:
+    """The settings worth keeping with a run: those that are plain and not at their default."""
+    default = Options()
+    kept = {}
+    for name in Options.__dataclass_fields__:
+        given = getattr(options, name)
+        if given != getattr(default, name) and isinstance(given, str | int | float | bool | None):
+            kept[name] = given
+    return kept
+
+
+def _plain(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if metadata is None:
+        return None
+    plain: dict[str, Any] = msgspec.json.decode(values.encode(dict(metadata)))
+    return plain
+
+
+def _give_up(recorder: Record, seconds: float, where: str) -> None:
+    """The loop is blocked for good: keep what is on record and end the process, which nothing else can."""
+    recorder.flush(10.0)
+    stuck = EngineStuck(
+        f"the event loop has been blocked for {seconds:.0f} s at {where}",
+        hint="await instead of blocking there, or make the task a plain function: those run on threads",
+    )
+    print(f"paceline: {stuck}\n  {stuck.hint}", file=sys.stderr, flush=True)
+    os._exit(stuck.exit_code)

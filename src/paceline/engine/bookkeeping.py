@@ -1,0 +1,267 @@
+"""Bookkeeping: what happens to a key becomes lines, and, once they are safe, events and counts.
+
+A line is handed to the recorder at once. What is told to anybody, the gauge included, waits until the recorder says that
+the line is committed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from paceline import values
+from paceline.engine.clock import Clock
+from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted, Gauge
+from paceline.engine.ports import Attempted, Recorder, Turn
+from paceline.journal.records import (
+    NOTHING,
+    AttemptLine,
+    BeginLine,
+    ErrorFacts,
+    EvaluatorFailure,
+    OutcomeKind,
+    OutcomeLine,
+    OutputLine,
+    Score,
+    ScoresLine,
+    key_of,
+)
+
+Listener = Callable[[AnyEvent], None]
+
+
+class Bookkeeper:
+    """Writes lines, and tells what is safe."""
+
+    def __init__(self, recorder: Recorder, gauge: Gauge, listeners: Iterable[Listener], clock: Clock) -> None:
+        self._append = recorder.append
+        self._keep = recorder.keep
+        self._recorder = recorder
+        self._epoch = clock.epoch
+        self._uncommitted: deque[tuple[int, OutcomeLine, list[Score] | None, int]] = deque()
+        self._listeners = list(listeners)
+        self.gauge = gauge
+
+    # Lines
+
+    def begin(self, turn: Turn) -> None:
+        """An attempt starts."""
+        key = turn.key
+        if turn.on_record:
+            inputs = expected = metadata = NOTHING
+        else:
+            keep = self._keep
+            inputs = keep(turn.inputs_raw)
+            expected = keep(turn.expected_raw) if turn.expected_raw else NOTHING
+            metadata = keep(turn.metadata_raw) if turn.metadata_raw else NOTHING
+            turn.on_record = True
+        self._append(
+            BeginLine(
+                case=key.case,
+                repeat=key.repeat,
+                variant=key.variant,
+                attempt=turn.attempt,
+                at=self._epoch(),
+                hash=turn.hash,
+                inputs=inputs,
+                expected_output=expected,
+                metadata=metadata,
+            )
+        )
+        if self._listeners:
+            self.tell(CaseStarted(at=self._epoch(), key=key, attempt=turn.attempt))
+
+    def failed_attempt(self, turn: Turn, attempted: Attempted, retry_in: float) -> None:
+        """An attempt failed and another one follows."""
+        assert attempted.error is not None
+        key, at = turn.key, self._epoch()
+        self._append(
+            AttemptLine(
+                case=key.case,
+                repeat=key.repeat,
+                variant=key.variant,
+                attempt=turn.attempt,
+                at=at,
+                error=attempted.error,
+                error_class=attempted.error_class,
+                seconds=attempted.seconds,
+                waited=attempted.waited,
+                retry_in=retry_in,
+                metrics=countable(attempted.metrics),
+            )
+        )
+        self.gauge.retries += 1
+        if self._listeners:
+            self.tell(
+                AttemptFailed(
+                    at=at,
+                    key=key,
+                    attempt=turn.attempt,
+                    error=attempted.error,
+                    error_class=attempted.error_class,
+                    retry_in=retry_in,
+                )
+            )
+
+    def output(self, turn: Turn, attempted: Attempted) -> None:
+        """The task has answered, and evaluators that wait come next."""
+        key = turn.key
+        self._append(
+            OutputLine(
+                case=key.case,
+                repeat=key.repeat,
+                variant=key.variant,
+                attempt=turn.attempt,
+                at=self._epoch(),
+                seconds=attempted.seconds,
+                waited=turn.waited + attempted.waited,
+                output=self._keep(values.encode(attempted.output)),
+                metrics=countable(attempted.metrics),
+                attributes=self._value(attempted.attributes),
+                trajectory=self._value(attempted.trajectory),
+            )
+        )
+
+    def scores(self, turn: Turn, scores: list[Score], failures: list[EvaluatorFailure]) -> None:
+        """An evaluator has answered while others of the case have not."""
+        key = turn.key
+        self._append(
+            ScoresLine(
+                case=key.case,
+                repeat=key.repeat,
+                variant=key.variant,
+                at=self._epoch(),
+                scores=scores,
+                failures=failures,
+            )
+        )
+
+    def outcome(
+        self,
+        turn: Turn,
+        outcome: OutcomeKind,
+        attempted: Attempted,
+        *,
+        total: float,
+        error: ErrorFacts | None = None,
+        output_on_record: bool = False,
+        told: list[Score] | None = None,
+        scores: list[Score] | None = None,
+        failures: list[EvaluatorFailure] | None = None,
+    ) -> None:
+        """A key has come to its end. `told` are scores on record already, `scores` those that are not."""
+        # Only what is not at its default is named: most outcomes are plain, and there may be a million of them.
+        key = turn.key
+        fields: dict[str, Any] = {}
+        if key.repeat or key.variant:
+            fields["repeat"], fields["variant"] = key.repeat, key.variant
+        if waited := turn.waited + attempted.waited:
+            fields["waited"] = waited
+        if error is not None or attempted.error is not None:
+            fields["error"] = error or attempted.error
+        if not output_on_record:
+            self._add_output(fields, attempted)
+        if failures:
+            fields["failures"] = failures
+        if turn.abandoned:
+            fields["abandoned"] = turn.abandoned
+        line = OutcomeLine(
+            case=key.case,
+            attempt=turn.tried + turn.tries,
+            at=self._epoch(),
+            outcome=outcome,
+            seconds=attempted.seconds,
+            total=total,
+            scores=scores or [],
+            **fields,
+        )
+        self._uncommitted.append((self._append(line), line, told, turn.tries))
+
+    def _add_output(self, fields: dict[str, Any], attempted: Attempted) -> None:
+        if attempted.error is None:
+            fields["output"] = self._keep(values.encode(attempted.output))
+        if attempted.metrics:
+            fields["metrics"] = countable(attempted.metrics)
+        if attempted.attributes:
+            fields["attributes"] = self._value(attempted.attributes)
+        if attempted.trajectory:
+            fields["trajectory"] = self._value(attempted.trajectory)
+
+    def _value(self, value: Any) -> msgspec.Raw:
+        return self._keep(values.encode(value)) if value else NOTHING
+
+    # What is safe
+
+    def on_commit(self) -> None:
+        """Count and tell every outcome that is safe by now. Called on the loop."""
+        committed = self._recorder.committed
+        uncommitted = self._uncommitted
+        while uncommitted and uncommitted[0][0] <= committed:
+            _sequence, line, told, tries = uncommitted.popleft()
+            passed = verdict([*told, *line.scores] if told else line.scores)
+            self._count(line.outcome, passed)
+            if self._listeners:
+                self.tell(_finished(line, told or [], tries, passed if line.outcome == "scored" else False))
+
+    def _count(self, outcome: OutcomeKind, passed: bool | None) -> None:
+        gauge = self.gauge
+        gauge.done += 1
+        if outcome != "scored":
+            gauge.errors += 1
+        elif passed is None:
+            gauge.unasserted += 1
+        elif passed:
+            gauge.passed += 1
+        else:
+            gauge.failed += 1
+
+    def tell(self, event: AnyEvent) -> None:
+        """Send an event to every listener; one that raises is reported and not asked again."""
+        for listener in list(self._listeners):
+            try:
+                listener(event)
+            except Exception as error:
+                self._listeners.remove(listener)
+                print(f"paceline: on_event raised {type(error).__name__}, and is not called again", file=sys.stderr)
+
+
+def verdict(scores: Iterable[Score]) -> bool | None:
+    """Whether all assertions among the scores are true; None where there is none."""
+    passed: bool | None = None
+    for score in scores:
+        if score.value is False:
+            return False
+        if score.value is True:
+            passed = True
+    return passed
+
+
+def countable(metrics: dict[str, Any]) -> dict[str, int | float]:
+    """The metrics that are finite numbers; the record holds nothing else."""
+    if not metrics:
+        return {}
+    return {
+        str(name): number
+        for name, number in metrics.items()
+        if isinstance(number, int | float) and number - number == 0  # false for NaN and the infinities
+    }
+
+
+def _finished(line: OutcomeLine, told: list[Score], tries: int, passed: bool | None) -> CaseFinished:
+    return CaseFinished(
+        at=line.at,
+        key=key_of(line),
+        outcome=line.outcome,
+        passed=passed,
+        attempts=tries,
+        seconds=line.seconds,
+        waited=line.waited,
+        total=line.total,
+        scores=[*told, *line.scores],
+        failures=line.failures,
+        error=line.error,
+    )

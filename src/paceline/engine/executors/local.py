@@ -1,0 +1,112 @@
+"""Attempts in this process: coroutines on the loop, sync callables on threads.
+
+A coroutine is driven by whoever calls `attempt`, each step in a context of its own. What the task raises becomes data
+here, `SystemExit` and `KeyboardInterrupt` included; only the cancellation of the caller passes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from contextvars import Context, copy_context
+from typing import Any
+
+from paceline.engine.clock import Clock, SystemClock
+from paceline.engine.contexts import in_context
+from paceline.engine.failures import classify, describe, retry_after
+from paceline.engine.ports import Attempted, Work
+from paceline.engine.threads import Threads
+from paceline.tasks.callable import CallableTask
+from paceline.tasks.notes import Notes, current_notes
+
+Around = Callable[[Work], AbstractContextManager[object]]
+"""What stands around every attempt: OpenTelemetry's span, say. Entered inside the attempt's context."""
+
+
+class LocalExecutor:
+    """Runs the task of each variant in this process."""
+
+    def __init__(
+        self,
+        tasks: Mapping[str, CallableTask],
+        *,
+        concurrency: int,
+        inline: bool = False,
+        around: Around | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._tasks = tasks
+        self._threads = Threads(concurrency, name="paceline-task")
+        self._inline = inline
+        self._around = around
+        self._now = (clock or SystemClock()).now
+
+    @property
+    def left_behind(self) -> int:
+        """Threads that ignored their deadline and are still running."""
+        return self._threads.left_behind
+
+    async def start(self) -> None:
+        """Nothing to make ready."""
+
+    async def stop(self) -> None:
+        """Let the threads go."""
+        self._threads.stop()
+
+    async def attempt(self, work: Work) -> Attempted:
+        """One call of the task."""
+        task = self._tasks[work.key.variant]
+        notes = Notes()
+        context = copy_context()
+        context.run(current_notes.set, notes)
+        started = self._now()
+        try:
+            if self._around is not None:
+                output = await in_context(context, self._surrounded(self._around(work), task, work.inputs))
+            elif task.is_async:
+                output = await in_context(context, task.call(work.inputs))
+            else:
+                output = await self._call_sync(context, task, work.inputs)
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError) and asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                raise  # the caller's wish, or the task cancelled itself: the lane can tell
+            if isinstance(error, GeneratorExit):
+                raise
+            return self._failed(error, notes, self._now() - started)
+        return Attempted(
+            output=output,
+            seconds=self._now() - started,
+            metrics=notes.metrics,
+            attributes=notes.attributes,
+        )
+
+    def _failed(self, error: BaseException, notes: Notes, seconds: float) -> Attempted:
+        return Attempted(
+            error=describe(error),
+            error_class=classify(error),
+            retry_after=retry_after(error),
+            exception=error,
+            seconds=seconds,
+            metrics=notes.metrics,
+            attributes=notes.attributes,
+        )
+
+    async def _call_sync(self, context: Context, task: CallableTask, inputs: Any) -> Any:
+        if self._inline:
+            output = context.run(task.call, inputs)
+        else:
+            output = await self._threads.call(context, task.call, inputs)
+        # A lambda or partial around a coroutine function is sync to look at and async in truth.
+        return await in_context(context, _awaited(output)) if inspect.isawaitable(output) else output
+
+    async def _surrounded(self, around: AbstractContextManager[object], task: CallableTask, inputs: Any) -> Any:
+        with around:
+            if task.is_async:
+                return await task.call(inputs)
+            return await self._call_sync(copy_context(), task, inputs)
+
+
+async def _awaited(awaitable: Any) -> Any:
+    return await awaitable

@@ -1,0 +1,57 @@
+"""Ctrl-C, SIGTERM and SIGHUP: the first drains, the second cancels, the third goes at once.
+
+Handlers are put in place by whoever owns the process (the command line, or `evaluate_sync` in the main thread), never in
+somebody else's loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, Final
+
+Handler = Callable[[int, FrameType | None], Any] | int | None
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextlib.contextmanager
+def interrupts(
+    loop: asyncio.AbstractEventLoop,
+    *,
+    drain: Callable[[str], None],
+    cancel: Callable[[str], None],
+) -> Iterator[list[signal.Signals]]:
+    """Turn signals into messages to the run; yields the list of those that came."""
+    came: list[signal.Signals] = []
+
+    def arrived(number: signal.Signals) -> None:
+        came.append(number)
+        if len(came) == 1:
+            drain(f"{number.name} received")
+        elif len(came) == 2:
+            cancel(f"{number.name} received twice")
+        else:
+            os._exit(130)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    taken: list[tuple[signal.Signals, Handler]] = []
+    for number in SIGNALS:
+        before = signal.getsignal(number)
+        if before == signal.SIG_IGN:
+            continue  # `nohup` and friends said so
+        loop.add_signal_handler(number, arrived, number)
+        taken.append((number, before))
+    try:
+        yield came
+    finally:
+        for number, before in taken:
+            loop.remove_signal_handler(number)
+            if before is not None:
+                signal.signal(number, before)

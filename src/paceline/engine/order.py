@@ -1,0 +1,43 @@
+"""In which order cases are begun.
+
+    given      as the dataset has them
+    longest    longest expected first, by what earlier runs took: the last lanes then end close together
+    shuffle    at random, from a seed: any prefix is then a fair sample
+    auto       longest where durations are known and the whole set will run; as given otherwise
+
+Where only some cases have run before, the others are taken as long as the typical one of those.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Final, Literal
+
+Order = Literal["auto", "given", "longest", "shuffle"]
+ORDERS: Final = ("auto", "given", "longest", "shuffle")
+
+
+def arrange(
+    names: Sequence[str],
+    order: Order,
+    *,
+    durations: Mapping[str, float],
+    whole: bool,
+    seed: int,
+) -> tuple[Sequence[int], str]:
+    """Positions of the cases in the order to begin them, and what to call that order.
+
+    `whole` says that nothing will stop the run before its last case: a budget might, and then the longest first
+    would be the wrong ones to have run.
+    """
+    positions = range(len(names))
+    if order == "shuffle":
+        return random.Random(seed).sample(positions, len(names)), f"shuffled, seed {seed}"
+    known = [durations[name] for name in names if name in durations]
+    if order == "longest" or (order == "auto" and whole and 2 * len(known) >= len(names) > 1):
+        typical = median(known) if known else 0.0
+        by_length = sorted(positions, key=lambda position: -durations.get(names[position], typical))
+        return by_length, "longest expected first"
+    return positions, "as given"

@@ -1,0 +1,237 @@
+"""The ports of the engine: where cases come from, where they are run, where it is written down.
+
+    Source    hands out turns: keys that still have something to do
+    Executor  carries out one attempt somewhere: in this process, in child processes, on a cluster
+    Recorder  takes lines and says when they are safe
+
+What passes through a port is a value. An executor that lives in another process can serve the same engine
+with nothing but these values on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import Context
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
+
+from paceline.dataset.case import Case
+from paceline.errors import JournalBroken
+from paceline.journal.records import ErrorClass, ErrorFacts, Key, Line, Score
+
+
+@dataclass(slots=True, kw_only=True)
+class Stored:
+    """An answer that is there already: the task is not asked again, only what is missing is scored."""
+
+    output: Any = None
+    error: ErrorFacts | None = None
+    """In place of an output, where a run that is scored anew has none."""
+    error_class: ErrorClass = "permanent"
+    on_record: bool = True
+    """Whether it stands in this journal; False where it comes from another one."""
+    seconds: float = 0.0
+    waited: float = 0.0
+    metrics: dict[str, int | float] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    trajectory: list[dict[str, Any]] | None = None
+    scores: list[Score] = field(default_factory=list)
+    """Results on record; their evaluators are not asked again."""
+
+
+class Turn:
+    """One key's turn: its case, the encoded content, and what happened to it before.
+
+    A plain class with slots, not a frozen value: one is made for each key, and that must cost next to nothing.
+    """
+
+    __slots__ = (
+        "abandoned",
+        "case",
+        "context",
+        "expected_raw",
+        "hash",
+        "inputs_raw",
+        "key",
+        "lifecycle",
+        "metadata_raw",
+        "on_record",
+        "started",
+        "stored",
+        "tried",
+        "tries",
+        "waited",
+    )
+
+    def __init__(
+        self,
+        key: Key,
+        case: Case[Any, Any, Any],
+        *,
+        content_hash: str,
+        inputs_raw: bytes,
+        expected_raw: bytes,
+        metadata_raw: bytes,
+        tried: int = 0,
+        on_record: bool = False,
+        stored: Stored | None = None,
+    ) -> None:
+        self.key = key
+        self.case = case
+        self.hash = content_hash
+        self.inputs_raw = inputs_raw
+        self.expected_raw = expected_raw
+        self.metadata_raw = metadata_raw
+        self.tried = tried
+        """Attempts that earlier processes made."""
+        self.on_record = on_record
+        """Whether the content stands in this journal already."""
+        self.stored = stored
+
+        # What follows is the engine's own, from the first attempt to the outcome.
+        self.tries = 0
+        self.started = 0.0
+        self.waited = 0.0
+        self.abandoned = 0
+        self.lifecycle: Any = None
+        self.context: Context | None = None
+
+    @property
+    def attempt(self) -> int:
+        """The number of the current attempt, counted over all processes that worked on the run."""
+        return self.tried + self.tries
+
+
+class Source(Protocol):
+    """Where turns come from. Called on the loop; never asked again after it was exhausted."""
+
+    @property
+    def expected(self) -> int | None:
+        """Keys of the whole run, those already done included; None while that is not known."""
+        ...
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no turn will ever come again."""
+        ...
+
+    def take(self) -> Turn | None:
+        """The next turn, or None where there is none now."""
+        ...
+
+    async def wait_for_more(self) -> None:
+        """Return when `take` is worth another try. Only called while not exhausted."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """What an executor needs to know to attempt a key."""
+
+    key: Key
+    attempt: int
+    inputs: Any
+    timeout: float | None = None
+    """Seconds the attempt may take; the engine keeps the deadline, remote executors keep it too."""
+
+
+class Attempted:
+    """How an attempt went: an output, or an error as data."""
+
+    __slots__ = (
+        "abandoned",
+        "attributes",
+        "error",
+        "error_class",
+        "exception",
+        "metrics",
+        "output",
+        "retry_after",
+        "seconds",
+        "spans",
+        "trajectory",
+        "waited",
+    )
+
+    def __init__(
+        self,
+        *,
+        output: Any = None,
+        error: ErrorFacts | None = None,
+        error_class: ErrorClass = "permanent",
+        seconds: float = 0.0,
+        waited: float = 0.0,
+        metrics: dict[str, int | float] | None = None,
+        attributes: dict[str, Any] | None = None,
+        trajectory: list[dict[str, Any]] | None = None,
+        retry_after: float | None = None,
+        exception: BaseException | None = None,
+        abandoned: int = 0,
+    ) -> None:
+        self.output = output
+        self.error = error
+        self.error_class = error_class
+        self.seconds = seconds
+        self.waited = waited
+        self.metrics: dict[str, int | float] = {} if metrics is None else metrics
+        self.attributes: dict[str, Any] = {} if attributes is None else attributes
+        self.trajectory = trajectory
+        self.retry_after = retry_after
+        self.exception = exception
+        """Only where the attempt was made in this process: for retry rules that look at it, and for debuggers."""
+        self.spans: Any = None
+        self.abandoned = abandoned
+
+
+class Executor(Protocol):
+    """Where attempts are carried out.
+
+    Whatever the task raises comes back as data. An attempt is given up by cancelling the call; an executor
+    then ends the work if it can (a child process), or leaves it behind (a thread) and counts it.
+    """
+
+    async def start(self) -> None:
+        """Make ready; raises a `PacelineError` with a remedy if it cannot."""
+        ...
+
+    async def attempt(self, work: Work) -> Attempted:
+        """Carry out one attempt."""
+        ...
+
+    async def stop(self) -> None:
+        """Let go of everything, without waiting for what was left behind."""
+        ...
+
+    @property
+    def left_behind(self) -> int:
+        """Attempts given up that could not be ended and may still be running."""
+        ...
+
+
+class Recorder(Protocol):
+    """Where lines go. `append` never waits for the disk; `on_commit` says, from any thread, what is safe."""
+
+    on_commit: Callable[[int], None] | None
+    on_broken: Callable[[JournalBroken], None] | None
+
+    @property
+    def lagging(self) -> bool:
+        """Whether so much is waiting to be written that no more should be begun."""
+        ...
+
+    @property
+    def committed(self) -> int:
+        """Sequence number up to which all lines are safe."""
+        ...
+
+    def append(self, line: Line) -> int:
+        """Take a line; returns its sequence number. Raises `JournalBroken` once the disk has refused one."""
+        ...
+
+    def keep(self, raw: bytes) -> msgspec.Raw:
+        """An encoded value as it goes into a line: itself, or where it is stored if it is big."""
+        ...
+
+

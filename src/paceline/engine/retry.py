@@ -1,0 +1,124 @@
+"""Whether, and when, a failed attempt is tried again. One authority for tasks and for evaluators.
+
+By default: only what another try can help (rate limits, transient faults), three attempts, full jitter. A bug in
+user code is not retried unless asked. Waiting uses up no try, and every try is on record.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from paceline.engine.ports import Attempted
+from paceline.errors import UsageError
+
+HELPED_BY_RETRY: Final = frozenset({"rate_limited", "transient", "infrastructure"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """A retry policy in plain values."""
+
+    attempts: int = 3
+    """Tries in all, the first included."""
+    base: float = 1.0
+    """Seconds: the first wait is drawn from 0 to `base`, and the range doubles with each try."""
+    cap: float = 60.0
+    """Seconds: no drawn wait is longer. What a provider asks for may be, up to `longest_asked`."""
+    longest_asked: float = 300.0
+    on: frozenset[str] | None = HELPED_BY_RETRY
+    """Error classes that are tried again; None means any."""
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1 or self.base < 0 or self.cap < 0:
+            raise UsageError(
+                f"a retry policy needs attempts >= 1 and waits >= 0, not {self}",
+                hint="attempts=1 means that nothing is tried again",
+            )
+
+    def wait(self, attempted: Attempted, tries: int, dice: random.Random) -> float | None:
+        """Seconds to wait before the next try after `tries` so far, or None to give up."""
+        if tries >= self.attempts or (self.on is not None and attempted.error_class not in self.on):
+            return None
+        drawn = dice.uniform(0, min(self.cap, self.base * 2.0 ** min(tries - 1, 62)))
+        asked = attempted.retry_after
+        return drawn if asked is None else max(drawn, min(asked, self.longest_asked))
+
+
+NO_RETRY: Final = Retry(attempts=1)
+
+
+class TenacityRetry:
+    """A policy written as tenacity's keyword arguments, as Pydantic Evals users have them.
+
+    Asks tenacity's own `retry`, `stop` and `wait` objects; the waiting is done by the engine, so a waiting case
+    holds no place. A dictionary without `stop` would go on for ever; here it ends after `longest`.
+    """
+
+    longest: Final = 50
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        try:
+            import tenacity
+        except ImportError:
+            raise UsageError(
+                "a retry policy in tenacity's terms needs tenacity, which is not installed",
+                hint="pip install 'paceline[retry]', or use plain values: retry_task=3",
+            ) from None
+        known = {"retry", "stop", "wait", "reraise", "sleep", "before", "after", "before_sleep", "retry_error_cls"}
+        known |= {"retry_error_callback"}
+        if unknown := sorted(set(options) - known):
+            raise UsageError(
+                f"retry policy: unknown keys {', '.join(unknown)}",
+                hint="plain keys are attempts, base, cap, on; tenacity's are stop, wait, retry, reraise",
+            )
+        self._tenacity = tenacity
+        self._retry = options.get("retry") or tenacity.retry_if_exception_type(Exception)
+        self._stop = options.get("stop") or tenacity.stop_after_attempt(self.longest)
+        self._wait = options.get("wait") or tenacity.wait_none()
+
+    def wait(self, attempted: Attempted, tries: int, dice: random.Random) -> float | None:  # noqa: ARG002
+        """Seconds to wait before the next try, or None to give up."""
+        error = attempted.exception or RuntimeError(attempted.error.message if attempted.error else "")
+        # Rules look at the call's state only; the controller in it is there to satisfy its shape.
+        controller = self._tenacity.Retrying()
+        state = self._tenacity.RetryCallState(retry_object=controller, fn=None, args=(), kwargs={})
+        state.attempt_number = tries
+        state.set_exception((type(error), error, error.__traceback__))
+        state.outcome_timestamp = state.start_time + attempted.seconds
+        if not self._retry(state) or self._stop(state) or tries >= self.longest:
+            return None
+        return float(self._wait(state))
+
+
+RetryPolicy = Retry | TenacityRetry
+
+
+def retry_policy(given: object, *, default: Retry) -> RetryPolicy:
+    """What `retry_task=` and `retry_evaluators=` accept, as a policy.
+
+    None is the default policy; False or 1 means no retry; a number is how many attempts are made whatever the
+    error; a mapping holds fields of `Retry`, or tenacity's arguments.
+    """
+    match given:
+        case None | True:
+            return default
+        case False | 0:
+            return NO_RETRY
+        case int(attempts):
+            return Retry(attempts=attempts, on=None)
+        case Retry() | TenacityRetry():
+            return given
+        case Mapping() if set(given) <= {"attempts", "base", "cap", "longest_asked", "on"}:
+            fields = dict(given)
+            on = fields.pop("on", None)
+            return Retry(**fields, on=None if on in (None, "any") else frozenset([on] if isinstance(on, str) else on))
+        case Mapping():
+            return TenacityRetry(given)
+        case _:
+            raise UsageError(
+                f"a retry policy is a number or a mapping, not {type(given).__name__}",
+                hint="retry_task=3, retry_task={'attempts': 3, 'base': 1.0}, or tenacity's arguments",
+            )

@@ -1,0 +1,219 @@
+"""The scoring stage: asks evaluators about a finished case, each once, under its own deadline.
+
+Instant evaluators are called in place. The others run side by side, at most as many as the run allows, over all cases
+together; each result is on record as soon as it is there, so that a judge's answer is never paid for twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any
+
+from paceline.engine.clock import Clock
+from paceline.engine.deadlines import NEVER, Deadlines
+from paceline.engine.failures import classify, describe, retry_after
+from paceline.engine.ports import Attempted
+from paceline.engine.retry import RetryPolicy
+from paceline.engine.threads import Threads
+from paceline.evaluators.base import EvaluatorContext
+from paceline.evaluators.prepare import Prepared, scores_of
+from paceline.journal.records import EvaluatorFailure, Score
+
+Landed = Callable[[list[Score], list[EvaluatorFailure]], None]
+
+
+@dataclass(slots=True)
+class Found:
+    """What the evaluators of a case have said and not been able to say."""
+
+    scores: list[Score] = field(default_factory=list)
+    failures: list[EvaluatorFailure] = field(default_factory=list)
+
+
+class Scorer:
+    """Calls evaluators."""
+
+    def __init__(
+        self,
+        *,
+        concurrency: int | None,
+        timeout: float | None,
+        retry: RetryPolicy,
+        deadlines: Deadlines,
+        clock: Clock,
+        dice: random.Random,
+        grace: float,
+    ) -> None:
+        self._places = nullcontext() if concurrency is None else asyncio.Semaphore(concurrency)
+        self._threads = Threads(concurrency or 512, name="paceline-score")
+        self._timeout = timeout
+        self._retry = retry
+        self._deadlines = deadlines
+        self._now = clock.now
+        self._dice = dice
+        self._grace = grace
+        self.abandoned = 0
+
+    @property
+    def left_behind(self) -> int:
+        """Evaluators that ignored their deadline."""
+        return self._threads.left_behind + self.abandoned
+
+    def stop(self) -> None:
+        """Let the threads go."""
+        self._threads.stop()
+
+    def ask_instant(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], found: Found) -> None:
+        """Call an instant evaluator in place."""
+        try:
+            found.scores += scores_of(prepared, prepared.call(ctx), seconds=0.0)
+        except BaseException as error:
+            found.failures.append(EvaluatorFailure(by=prepared.label, error=describe(error, stage="evaluator")))
+
+    async def ask_waiting(
+        self,
+        waiting: list[Prepared],
+        ctx: EvaluatorContext[Any, Any, Any],
+        landed: Landed,
+    ) -> Found:
+        """Ask all of them side by side; `landed` is told of each answer but the last one, which is returned."""
+        last = Found()
+        missing = len(waiting)
+
+        async def ask(prepared: Prepared) -> None:
+            nonlocal missing
+            answer = await self._ask(prepared, ctx)
+            missing -= 1
+            if missing:
+                landed(answer.scores, answer.failures)
+            else:
+                last.scores, last.failures = answer.scores, answer.failures
+
+        if len(waiting) == 1:
+            await ask(waiting[0])
+        else:
+            async with asyncio.TaskGroup() as group:
+                for prepared in waiting:
+                    group.create_task(ask(prepared))
+        return last
+
+    async def _ask(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> Found:
+        """One evaluator's answer, after as many tries as its retry policy allows."""
+        tries = 0
+        while True:
+            tries += 1
+            async with self._places:
+                started = self._now()
+                try:
+                    returned = await self._call(prepared, ctx)
+                    seconds = self._now() - started
+                    return Found(scores=scores_of(prepared, returned, seconds=seconds))
+                except asyncio.CancelledError as error:
+                    if asyncio.current_task().cancelling():  # type: ignore[union-attr]
+                        raise
+                    failed: BaseException = error
+                except BaseException as error:
+                    failed = error
+                seconds = self._now() - started
+            attempt = Attempted(
+                error=describe(failed, stage="evaluator"),
+                error_class="timeout" if isinstance(failed, EvaluatorOverdue) else classify(failed),
+                retry_after=retry_after(failed),
+                exception=failed,
+                seconds=seconds,
+            )
+            wait = self._retry.wait(attempt, tries, self._dice)
+            if wait is None:
+                assert attempt.error is not None
+                return Found(failures=[EvaluatorFailure(by=prepared.label, error=attempt.error, seconds=seconds)])
+            await asyncio.sleep(wait)
+
+    async def _call(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
+        if prepared.mode == "instant":
+            return prepared.call(ctx)
+        call: Coroutine[Any, Any, object]
+        call = self._on_thread(prepared, ctx) if prepared.mode == "thread" else _on_loop(prepared, ctx)
+        return await _Deadline(self._deadlines, call, self._timeout, self._grace, self).wait()
+
+    async def _on_thread(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
+        returned = await self._threads.call(copy_context(), prepared.call, ctx)
+        return await returned if inspect.isawaitable(returned) else returned
+
+
+async def _on_loop(prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
+    returned = prepared.call(ctx)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+class EvaluatorOverdue(TimeoutError):
+    """An evaluator did not answer before its deadline."""
+
+
+class _Deadline:
+    """Runs a coroutine as a task of its own that can be left behind."""
+
+    __slots__ = ("_deadlines", "_grace", "_over", "_owner", "_task", "_timed_out", "_timeout", "deadline")
+
+    def __init__(
+        self,
+        deadlines: Deadlines,
+        call: Coroutine[Any, Any, object],
+        timeout: float | None,
+        grace: float,
+        owner: Scorer,
+    ) -> None:
+        self.deadline = NEVER
+        self._deadlines = deadlines
+        self._timeout = timeout
+        self._grace = grace
+        self._owner = owner
+        self._timed_out = False
+        loop = asyncio.get_running_loop()
+        self._over: asyncio.Future[None] = loop.create_future()
+        self._task = loop.create_task(_contained(call))
+
+    async def wait(self) -> object:
+        self._task.add_done_callback(self._finish)
+        self._deadlines.watch(self)
+        if self._timeout is not None:
+            self._deadlines.set(self, asyncio.get_running_loop().time() + self._timeout)
+        try:
+            await self._over
+        except asyncio.CancelledError:
+            self._task.cancel()
+            raise
+        finally:
+            self._deadlines.forget(self)
+        if self._timed_out:
+            raise EvaluatorOverdue(f"the evaluator took longer than {self._timeout:g} s")
+        result, error = self._task.result()
+        if error is not None:
+            raise error
+        return result
+
+    def _finish(self, _task: object) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
+
+    def overdue(self) -> None:
+        if not self._timed_out:
+            self._timed_out = True
+            self._task.cancel()
+            self._deadlines.set(self, asyncio.get_running_loop().time() + self._grace)
+        else:
+            self._owner.abandoned += 1
+            self._finish(None)
+
+
+async def _contained(call: Coroutine[Any, Any, object]) -> tuple[object, BaseException | None]:
+    """A task must not end with `SystemExit` or `KeyboardInterrupt`: asyncio would stop its loop."""
+    try:
+        return await call, None
+    except BaseException as error:
+        return None, error

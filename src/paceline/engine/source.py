@@ -1,0 +1,140 @@
+"""Turns from cases: which keys a run has, in which order, and what each still needs.
+
+A key is repeat × case × variant, in that order, so that the repeats of a case lie apart and the variants of a case lie
+together. Content is encoded when a turn is taken, never before: a million cases pass through, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from paceline import values
+from paceline.dataset.case import Case
+from paceline.engine.ports import Stored, Turn
+from paceline.journal.digest import KeyDigest
+from paceline.journal.ledger import Changed, Done, Interrupted, KeyState, New, OpenAgain, ToScore
+from paceline.journal.records import Key
+
+AnyCase = Case[Any, Any, Any]
+Named = tuple[str, AnyCase]
+
+
+class Standings(Protocol):
+    """What is on record about a key: the ledger, seen from here."""
+
+    def state(self, key: Key, content_hash: str, *, retry_errors: bool) -> KeyState:
+        """What a resume has to do about a key."""
+        ...
+
+
+class OpenKeys:
+    """A Source of those turns among many that still have something to do."""
+
+    def __init__(
+        self,
+        turns: Iterable[Turn],
+        *,
+        expected: int | None,
+        standings: Standings | None = None,
+        stored: Callable[[ToScore], Stored] | None = None,
+        retry_errors: bool = False,
+    ) -> None:
+        self.expected = expected
+        self.exhausted = False
+        self.reasons: Counter[str] = Counter()
+        """Why the turns handed out were open."""
+        self.digest = KeyDigest()
+        """Of all keys that were gone through, done ones included."""
+        self._standings = standings
+        self._stored = stored
+        self._retry_errors = retry_errors
+        self._open = self._go_through(turns)
+
+    def take(self) -> Turn | None:
+        """The next key that has something to do."""
+        turn = next(self._open, None)
+        if turn is None:
+            self.exhausted = True
+        return turn
+
+    async def wait_for_more(self) -> None:
+        """Cases do not grow: what is not there now never will be."""
+        raise AssertionError("asked for more after `take` had none")
+
+    def _go_through(self, turns: Iterable[Turn]) -> Iterator[Turn]:
+        add = self.digest.add
+        for turn in turns:
+            add(turn.key)
+            reason = self._why_open(turn)
+            if reason is not None:
+                self.reasons[reason] += 1
+                yield turn
+
+    def _why_open(self, turn: Turn) -> str | None:
+        """Why a key has something to do, or None; notes in its turn what is on record."""
+        if self._standings is None:
+            return "new"
+        match self._standings.state(turn.key, turn.hash, retry_errors=self._retry_errors):
+            case New():
+                return "new"
+            case Done():
+                return None
+            case Interrupted(attempts):
+                turn.tried, turn.on_record = attempts, True
+                return "interrupted"
+            case OpenAgain(outcome, attempts):
+                turn.tried, turn.on_record = attempts, attempts > 0
+                return outcome
+            case Changed(attempts):
+                turn.tried = attempts
+                return "content changed"
+            case ToScore(attempts) as paid:
+                turn.tried, turn.on_record = attempts, True
+                if self._stored is not None:
+                    turn.stored = self._stored(paid)
+                return "not scored"
+
+
+def turns_of(
+    cases: Callable[[], Iterable[Named]], *, repeat: int = 1, variants: Sequence[str] = ("",)
+) -> Iterator[Turn]:
+    """The turns of cases that can be gone through once per repeat."""
+    for number in range(repeat):
+        for name, case in cases():
+            inputs, expected, metadata = _encoded(case)
+            content = values.content_hash(inputs, expected, metadata)
+            for variant in variants:
+                yield Turn(
+                    Key(name, number, variant),
+                    case,
+                    content_hash=content,
+                    inputs_raw=inputs,
+                    expected_raw=expected,
+                    metadata_raw=metadata,
+                )
+
+
+def _encoded(case: AnyCase) -> tuple[bytes, bytes, bytes]:
+    encode = values.encode
+    return (
+        encode(case.inputs),
+        b"" if case.expected_output is None else encode(case.expected_output),
+        b"" if case.metadata is None else encode(case.metadata),
+    )
+
+
+def stored_turn(key: Key, case: AnyCase, stored: Stored, *, tried: int) -> Turn:
+    """The turn of a key whose output comes from elsewhere and is only to be scored here."""
+    inputs, expected, metadata = _encoded(case)
+    return Turn(
+        key,
+        case,
+        content_hash=values.content_hash(inputs, expected, metadata),
+        inputs_raw=inputs,
+        expected_raw=expected,
+        metadata_raw=metadata,
+        tried=tried,
+        stored=stored,
+    )

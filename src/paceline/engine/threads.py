@@ -1,0 +1,138 @@
+"""Threads for what blocks: sync tasks and sync evaluators.
+
+Not asyncio's default executor, which has five threads on a small machine and joins them at exit: these are as many as
+are asked for, started when needed, and daemonic, so that one that hangs is left behind and holds nobody up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+
+class _Call:
+    """One call on its way through a thread. Its fields are changed under the lock of `Threads`."""
+
+    __slots__ = ("arguments", "context", "finished", "function", "future", "given_up", "loop", "running")
+
+    def __init__(
+        self,
+        context: Context,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self.context = context
+        self.function = function
+        self.arguments = arguments
+        self.loop = loop
+        self.future: asyncio.Future[Any] = loop.create_future()
+        self.running = False
+        self.finished = False
+        self.given_up = False
+
+
+class Threads:
+    """At most `limit` calls at once on daemon threads; an abandoned call no longer counts."""
+
+    def __init__(self, limit: int, *, name: str) -> None:
+        self._limit = limit
+        self._name = name
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._serving = 0
+        """Threads that take calls, those left behind not counted."""
+        self._outstanding = 0
+        """Calls that wait for a thread or have one."""
+        self.left_behind = 0
+
+    async def call(self, context: Context, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call `function` on a thread, inside `context`; cancelling leaves the thread behind."""
+        call = _Call(context, function, arguments, asyncio.get_running_loop())
+        with self._lock:
+            self._outstanding += 1
+            if self._outstanding > self._serving and self._serving < self._limit:
+                self._start_thread()
+        self._calls.put(call)
+        try:
+            return await call.future
+        except asyncio.CancelledError:
+            self._give_up(call)
+            raise
+
+    def stop(self) -> None:
+        """Let the idle threads go. Those still busy end after their call, or with the process."""
+        for _ in range(self._serving):
+            self._calls.put(None)
+
+    def _start_thread(self) -> None:
+        self._serving += 1
+        number = self._serving + self.left_behind
+        threading.Thread(target=self._serve, name=f"{self._name}-{number}", daemon=True).start()
+
+    def _give_up(self, call: _Call) -> None:
+        with self._lock:
+            if call.finished or not call.future.cancelled():
+                return  # its thread is well: it has come back, if only with a CancelledError of its own
+            call.given_up = True
+            self._outstanding -= 1
+            if call.running:
+                # Its thread may be stuck for good, so it counts no longer and another may be started.
+                self._serving -= 1
+                self.left_behind += 1
+
+    def _serve(self) -> None:
+        while (call := self._calls.get()) is not None:
+            with self._lock:
+                if call.given_up:
+                    continue
+                call.running = True
+            _carry_out(call)
+            if not self._goes_on(call):
+                return
+            del call  # an idle thread keeps nothing alive
+
+    def _goes_on(self, call: _Call) -> bool:
+        """Note that a call is over; whether its thread is to take another."""
+        with self._lock:
+            call.finished = True
+            if not call.given_up:
+                self._outstanding -= 1
+                return True
+            self.left_behind -= 1  # it came back after all, and may stay if its place is still free
+            if self._serving >= self._limit:
+                return False
+            self._serving += 1
+            return True
+
+
+def _carry_out(call: _Call) -> None:
+    try:
+        result = call.context.run(call.function, *call.arguments)
+    except BaseException as error:
+        _deliver(call, None, error)
+    else:
+        _deliver(call, result, None)
+
+
+def _deliver(call: _Call, result: Any, error: BaseException | None) -> None:
+    # A loop that is closed has nobody waiting on it any more.
+    with contextlib.suppress(RuntimeError):
+        call.loop.call_soon_threadsafe(_settle, call.future, result, error)
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    elif isinstance(error, StopIteration):
+        # A future refuses StopIteration, since raising it would end the awaiting coroutine instead.
+        future.set_exception(RuntimeError(f"the task raised StopIteration: {error}"))
+    else:
+        future.set_exception(error)

@@ -1,0 +1,81 @@
+"""Evaluators: what looks at a finished case and says something about it.
+
+    from paceline.evaluators import Contains, EqualsExpected, Evaluator, EvaluatorContext
+
+The built-in ones are deterministic: the same output gets the same answer everywhere. Those that need an
+expected output say nothing about a case without one, which therefore does not pass. Each is loaded when it is
+first asked for, so that importing this room costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paceline.dataset.spec import EvaluatorSpec as EvaluatorSpec
+    from paceline.evaluators.base import EvaluationReason as EvaluationReason
+    from paceline.evaluators.base import EvaluationScalar as EvaluationScalar
+    from paceline.evaluators.base import Evaluator as Evaluator
+    from paceline.evaluators.base import EvaluatorContext as EvaluatorContext
+    from paceline.evaluators.base import EvaluatorOutput as EvaluatorOutput
+    from paceline.evaluators.base import SpanTreeRecordingError as SpanTreeRecordingError
+    from paceline.evaluators.base import instant as instant
+    from paceline.evaluators.containment import Contains as Contains
+    from paceline.evaluators.equality import Equals as Equals
+    from paceline.evaluators.equality import EqualsExpected as EqualsExpected
+    from paceline.evaluators.equality import OneOf as OneOf
+    from paceline.evaluators.facts import IsInstance as IsInstance
+    from paceline.evaluators.facts import MaxDuration as MaxDuration
+    from paceline.evaluators.matching import Matches as Matches
+    from paceline.evaluators.matching import PatternTooSlow as PatternTooSlow
+    from paceline.evaluators.normalizing import Normalized as Normalized
+    from paceline.evaluators.numeric import NumericClose as NumericClose
+    from paceline.evaluators.schema import JSONSchema as JSONSchema
+    from paceline.evaluators.similarity import TextSimilarity as TextSimilarity
+    from paceline.evaluators.structure import JSONEquals as JSONEquals
+
+_ROOM_OF = {
+    "Contains": "containment",
+    "Equals": "equality",
+    "EqualsExpected": "equality",
+    "EvaluationReason": "base",
+    "EvaluationScalar": "base",
+    "Evaluator": "base",
+    "EvaluatorContext": "base",
+    "EvaluatorOutput": "base",
+    "IsInstance": "facts",
+    "JSONEquals": "structure",
+    "JSONSchema": "schema",
+    "Matches": "matching",
+    "MaxDuration": "facts",
+    "Normalized": "normalizing",
+    "NumericClose": "numeric",
+    "OneOf": "equality",
+    "PatternTooSlow": "matching",
+    "SpanTreeRecordingError": "base",
+    "TextSimilarity": "similarity",
+    "instant": "base",
+}
+
+__all__ = [  # noqa: PLE0604
+    "EvaluatorSpec",
+    *_ROOM_OF,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "EvaluatorSpec":
+        from paceline.dataset.spec import EvaluatorSpec
+
+        return EvaluatorSpec
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+    # Found directly from now on.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

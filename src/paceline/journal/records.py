@@ -1,0 +1,254 @@
+"""The lines of a journal, as frozen values.
+
+    {"kind":"run", ...}       first line: what was started, with which settings, versions, fingerprint
+    {"kind":"begin", ...}     an attempt starts; the first one of a key carries the case's content
+    {"kind":"attempt", ...}   an attempt failed and another one follows
+    {"kind":"output", ...}    the task's output, written before an evaluator that waits is started
+    {"kind":"scores", ...}    what evaluators found, each result once
+    {"kind":"outcome", ...}   always the last for its key; with it whatever is not on record yet
+    {"kind":"manifest", ...}  the source is exhausted: how many keys there are, and their digest
+    {"kind":"resumed", ...}   another process took the run up again
+    {"kind":"ended", ...}     a process left the run in order, and how
+
+Fields that are at their default are left out of a line. Times are seconds since the epoch; durations are
+seconds. Readers ignore fields they do not know, so a newer Paceline can add some.
+
+Knows what is written. Knows nothing of how (`encoding`, `writer`) or of what it means for a
+resume (`ledger`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+FORMAT = 1
+"""Version of the format, in the first line. A reader refuses a higher one."""
+
+OutcomeKind = Literal[
+    "scored", "task_error", "timeout", "infra_error", "evaluator_error", "skipped_budget", "cancelled"
+]
+OUTCOMES: tuple[OutcomeKind, ...] = (
+    "scored",
+    "task_error",
+    "timeout",
+    "infra_error",
+    "evaluator_error",
+    "skipped_budget",
+    "cancelled",
+)
+FINAL: frozenset[str] = frozenset({"scored", "task_error", "timeout"})
+"""Outcomes that a resume leaves alone, unless told to retry errors."""
+
+ErrorClass = Literal["rate_limited", "transient", "permanent", "timeout", "infrastructure", "cancelled"]
+
+
+NOTHING = msgspec.Raw()
+"""An encoded value that is not there. Only this very object is left out of a line, as the default it is."""
+
+
+class Key(NamedTuple):
+    """What a record is about: one repeat of one case under one variant."""
+
+    case: str
+    repeat: int = 0
+    variant: str = ""
+
+    def __str__(self) -> str:
+        suffix = f" [{self.repeat + 1}]" if self.repeat else ""
+        prefix = f"{self.variant}: " if self.variant else ""
+        return f"{prefix}{self.case}{suffix}"
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", gc=False):
+    """Base of all lines."""
+
+
+class ErrorFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """An exception as data."""
+
+    type: str
+    message: str = ""
+    trace: str = ""
+    """The last frames, outermost first; bounded."""
+    stage: str = "task"
+    """`task`, `setup`, `prepare_context`, `teardown`, `evaluator` or `engine`."""
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One result of one evaluator."""
+
+    name: str
+    value: bool | int | float | str
+    reason: str | None = None
+    by: str = ""
+    """Label of the evaluator that said so, unique among those of the case."""
+    seconds: float = 0.0
+
+
+class EvaluatorFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """An evaluator that could not say anything."""
+
+    by: str
+    error: ErrorFacts
+    seconds: float = 0.0
+
+
+class EvaluatorFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """An evaluator of the suite, as the first line names it."""
+
+    label: str
+    spec: Any = None
+    version: str | None = None
+
+
+class RunLine(_Line, frozen=True, kw_only=True, tag="run", gc=False):
+    """First line of a journal."""
+
+    format: int = 0
+    run_id: str
+    suite: str
+    started: float
+    fingerprint: dict[str, Any]
+    settings: dict[str, Any] = {}
+    evaluators: list[EvaluatorFacts] = []
+    repeat: int = 1
+    variants: tuple[str, ...] = ("",)
+    metadata: dict[str, Any] | None = None
+    versions: dict[str, str] = {}
+    """Python, Paceline and the packages that matter."""
+    git: dict[str, Any] | None = None
+    command: list[str] = []
+    """The command line to run again, for `paceline resume`."""
+    directory: str = ""
+    """Where it was started."""
+    rescored_from: str = ""
+    expected: int | None = None
+    """Keys that the run will have, where that is known when it starts: a report of a killed run needs it."""
+
+
+class BeginLine(_Line, frozen=True, kw_only=True, tag="begin", gc=False):
+    case: str
+    repeat: int = 0
+    variant: str = ""
+    attempt: int = 1
+    at: float
+    hash: str
+    """Digest of the case's content: inputs, expected output, metadata."""
+    inputs: msgspec.Raw = NOTHING
+    """Encoded values (see `values`); on the first attempt of a key only, in this file."""
+    expected_output: msgspec.Raw = NOTHING
+    metadata: msgspec.Raw = NOTHING
+
+
+class AttemptLine(_Line, frozen=True, kw_only=True, tag="attempt", gc=False):
+    case: str
+    repeat: int = 0
+    variant: str = ""
+    attempt: int = 1
+    at: float
+    error: ErrorFacts
+    error_class: ErrorClass
+    seconds: float
+    waited: float = 0.0
+    retry_in: float = 0.0
+    metrics: dict[str, int | float] = {}
+
+
+class OutputLine(_Line, frozen=True, kw_only=True, tag="output", gc=False):
+    case: str
+    repeat: int = 0
+    variant: str = ""
+    attempt: int = 1
+    at: float
+    seconds: float
+    waited: float = 0.0
+    output: msgspec.Raw
+    metrics: dict[str, int | float] = {}
+    attributes: msgspec.Raw = NOTHING
+    trajectory: msgspec.Raw = NOTHING
+
+
+class ScoresLine(_Line, frozen=True, kw_only=True, tag="scores", gc=False):
+    case: str
+    repeat: int = 0
+    variant: str = ""
+    at: float
+    scores: list[Score] = []
+    failures: list[EvaluatorFailure] = []
+
+
+class OutcomeLine(_Line, frozen=True, kw_only=True, tag="outcome", gc=False):
+    case: str
+    repeat: int = 0
+    variant: str = ""
+    attempt: int = 1
+    """Attempts that the key has had so far, over all processes that worked on the run."""
+    at: float
+    outcome: OutcomeKind
+    seconds: float = 0.0
+    """Working time of the attempt that decided (the task's latency)."""
+    waited: float = 0.0
+    """Time spent waiting for limits, back-off between attempts included."""
+    total: float = 0.0
+    """From setup to teardown, scoring included."""
+    error: ErrorFacts | None = None
+    output: msgspec.Raw = NOTHING
+    """Only where no output line stands before."""
+    metrics: dict[str, int | float] = {}
+    attributes: msgspec.Raw = NOTHING
+    trajectory: msgspec.Raw = NOTHING
+    scores: list[Score] = []
+    """Those that no scores line has told yet."""
+    failures: list[EvaluatorFailure] = []
+    abandoned: int = 0
+    """Threads or coroutines of this key that ignored their deadline and were left behind."""
+
+
+class ManifestLine(_Line, frozen=True, kw_only=True, tag="manifest", gc=False):
+    keys: int
+    digest: str
+    """Order-independent digest of the keys."""
+
+
+class ResumedLine(_Line, frozen=True, kw_only=True, tag="resumed", gc=False):
+    at: float
+    pid: int
+    host: str = ""
+    open: int = 0
+    reasons: dict[str, int] = {}
+    """Why keys were open: `new`, `interrupted`, `content changed`, `infra_error`, ..."""
+    fingerprint: dict[str, Any] | None = None
+    """Where a changed suite was accepted: the new one, which the next resume is held against."""
+    settings: dict[str, Any] = {}
+    expected: int | None = None
+    """Keys that the run has by now."""
+
+
+class EndedLine(_Line, frozen=True, kw_only=True, tag="ended", gc=False):
+    at: float
+    how: Literal["complete", "interrupted", "budget", "failed"]
+    wall: float
+    """Seconds that this process worked on the run."""
+    reason: str = ""
+    figures: dict[str, Any] = {}
+
+
+Line: TypeAlias = (
+    RunLine
+    | BeginLine
+    | AttemptLine
+    | OutputLine
+    | ScoresLine
+    | OutcomeLine
+    | ManifestLine
+    | ResumedLine
+    | EndedLine
+)
+KeyedLine: TypeAlias = BeginLine | AttemptLine | OutputLine | ScoresLine | OutcomeLine
+
+
+def key_of(line: KeyedLine) -> Key:
+    """The key that a line is about."""
+    return Key(line.case, line.repeat, line.variant)

@@ -1,0 +1,205 @@
+"""Secrets never enter a journal: they are rewritten to `[redacted:NAME]` before anything reaches the disk.
+
+What counts as a secret: keys whose form is known (`KEY_PATTERNS`), the values of the environment's own
+secret variables, and whatever is configured by name. Strings are rewritten, keys of user mappings included;
+numbers, structure, Paceline's own fields and every byte of a line without a secret stay as they are.
+
+Nearly no line holds one, so a whole batch is searched first, in a few passes that cover all known forms
+(`_ALARMS`). Only lines that set off an alarm are taken apart.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from json import dumps
+from typing import Any
+
+import msgspec
+
+# After a letter it is part of a longer word (`task-...`); after an escape left by nested JSON it is not.
+_STARTS = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
+
+KEY_PATTERNS: Mapping[str, str] = {
+    "anthropic-key": _STARTS + r"sk-ant-[A-Za-z0-9_-]{16,}",
+    "openai-key": _STARTS + r"sk-[A-Za-z0-9_-]{20,}",
+    "google-key": r"AIza[A-Za-z0-9_-]{30,}",
+    "github-token": r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,})",
+    "slack-token": r"xox[abeoprs]-[A-Za-z0-9-]{10,}",
+    "aws-key-id": r"A[KS]IA[A-Z0-9]{16}",
+    "aws-secret-key": r"(?<=(?:ecret_access_key|ECRET_ACCESS_KEY))[\"'\\\s:=]{1,9}[A-Za-z0-9/+]{40}"
+    r"|(?<=ecretAccessKey)[\"'\\\s:=]{1,9}[A-Za-z0-9/+]{40}",
+    "huggingface-token": r"hf_[A-Za-z0-9]{20,}",
+    "groq-key": r"gsk_[A-Za-z0-9]{20,}",
+    "xai-key": r"xai-[A-Za-z0-9]{20,}",
+    "perplexity-key": r"pplx-[A-Za-z0-9]{20,}",
+    "replicate-token": r"r8_[A-Za-z0-9]{20,}",
+    "bearer-token": r"(?<=earer )[A-Za-z0-9._~+/-]{20,}=*",
+    "jwt": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    "private-key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+}
+"""Keys whose form is known, as they stand in text. In this order: the more specific goes first."""
+
+# Each begins with one literal byte, which the regex engine looks for before all else, and looks back from
+# there: one pass for all keys that have this byte.
+_DASH = (
+    rb"-(?:(?<=sk-)(?:(?<![A-Za-z0-9]sk-)|(?<=\\[bfnrt]sk-)|(?<=\\u[0-9A-Fa-f]{4}sk-))[A-Za-z0-9_-]{20}"
+    rb"|(?<=xai-)[A-Za-z0-9]{20}|(?<=pplx-)[A-Za-z0-9]{20}|(?<=xox[abeoprs]-)[A-Za-z0-9-]{10}|----BEGIN )"
+)
+_UNDERSCORE = (
+    rb"_(?:(?<=gh[pousr]_)[A-Za-z0-9]{30}|(?<=github_)pat_[A-Za-z0-9_]{20}|(?<=hf_)[A-Za-z0-9]{20}"
+    rb"|(?<=gsk_)[A-Za-z0-9]{20}|(?<=r8_)[A-Za-z0-9]{20}|(?<=ecret_)access_key|(?<=ECRET_)ACCESS_KEY)"
+)
+_ALARMS: tuple[bytes, ...] = (
+    _DASH,
+    _UNDERSCORE,
+    rb"A(?:Iza[A-Za-z0-9_-]{30}|[KS]IA[A-Z0-9]{16}|ccessKey)",
+    rb"J(?<=eyJ)[A-Za-z0-9_-]{8,}\.eyJ",
+    rb"earer [A-Za-z0-9._~+/-]{20}",
+)
+
+SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL")
+"""An environment variable with one of these in its name is taken to hold a secret."""
+
+_SHORTEST = 8
+_COMMON = """
+    password changeme postgres disabled enabled required optional development production testing localhost
+    anonymous undefined unknown default example
+    """
+"""Values that a variable may have and that say nothing."""
+_OWN_WORDS = """
+    case repeat variant attempt inputs expected_output metadata output metrics attributes trajectory scores
+    failures outcome seconds waited abandoned evaluator_error task_error infra_error skipped_budget
+    evaluators fingerprint settings variants versions directory rescored_from error_class retry_in
+    rate_limited transient permanent infrastructure cancelled complete interrupted manifest $paceline
+    """
+"""A secret that is part of one of these would make the journal unreadable if it were taken out."""
+_UNTOUCHED = frozenset(
+    {b'"kind"', b'"hash"', b'"crc"', b'"run_id"', b'"digest"', b'"outcome"', b'"error_class"'}
+)
+"""Fields of a line whose values are Paceline's own."""
+
+_SECRET_FIELDS = frozenset({"aws_secret_access_key", "secretaccesskey"})
+"""Fields whose values are secrets; `_ALARMS` knows them."""
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_COLON = re.compile(rb"\s*:")
+
+
+class Redactor:
+    """Rewrites secrets. Immutable; any thread may use it."""
+
+    def __init__(
+        self,
+        *,
+        patterns: Mapping[str, str] = KEY_PATTERNS,
+        names: Iterable[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        """`patterns`: name to regular expression. `names`: fields, and variables of the environment, whose
+        values are secrets whatever they look like. `environ`: where the environment's secrets are taken from.
+        """
+        chosen = {name.casefold() for name in names}
+        self._fields = frozenset(chosen | _SECRET_FIELDS)
+        known = {name: value for name, value in (environ or {}).items() if _is_secret(name, value, chosen)}
+        # The longest first: one secret can be the beginning of another.
+        self._values = sorted(((value, name) for name, value in known.items()), key=lambda it: -len(it[0]))
+        self._patterns = [(re.compile(pattern), name) for name, pattern in patterns.items()]
+        own = [pattern.encode() for name, pattern in patterns.items() if KEY_PATTERNS.get(name) != pattern]
+        self._alarms: list[Callable[[bytes], object]] = [
+            re.compile(alarm).search for alarm in (*(_ALARMS if patterns else ()), *own)
+        ]
+        self._alarms += [_contains(form) for value, _ in self._values for form in _written_forms(value)]
+        self._alarms += [_names_field(field) for field in chosen]
+
+    @classmethod
+    def standard(cls, *, names: Iterable[str] = (), patterns: Mapping[str, str] | None = None) -> Redactor:
+        """All known patterns (and yours), and the secrets of this process's environment."""
+        return cls(patterns={**KEY_PATTERNS, **(patterns or {})}, names=names, environ=os.environ)
+
+    def clean(self, bodies: list[bytes], joined: bytes) -> list[bytes] | None:
+        """The lines without secrets, or None where `joined`, the same lines in one piece, holds none."""
+        if not self._is_alarmed(joined):
+            return None
+        return [self._rewrite(body, line=True) if self._is_alarmed(body) else body for body in bodies]
+
+    def clean_value(self, raw: bytes) -> bytes:
+        """An encoded value without secrets."""
+        return self._rewrite(raw, line=False) if self._is_alarmed(raw) else raw
+
+    def clean_text(self, text: str) -> str:
+        """A text without secrets."""
+        for value, name in self._values:
+            for form in (value, _escaped(value)):
+                if form in text:
+                    text = text.replace(form, f"[redacted:{name}]")
+        for pattern, name in self._patterns:
+            text = pattern.sub(f"[redacted:{name}]", text)
+        return text
+
+    def _is_alarmed(self, raw: bytes) -> bool:
+        return any(alarm(raw) for alarm in self._alarms)
+
+    def _rewrite(self, raw: bytes, *, line: bool) -> bytes:
+        """The same JSON with its strings cleaned. Everything between them stays byte for byte."""
+        pieces: list[bytes] = []
+        end = depth = 0
+        field = b""
+        for match in _STRING.finditer(raw):
+            gap, token = raw[end : match.start()], match.group()
+            end = match.end()
+            depth += gap.count(b"{") + gap.count(b"[") - gap.count(b"}") - gap.count(b"]")
+            is_field = _COLON.match(raw, end) is not None
+            ours = line and depth == 1 and (is_field or field in _UNTOUCHED)
+            pieces += gap, token if ours else self._cleaned(token, b"" if is_field else field)
+            field = token if is_field else b""
+        return b"".join([*pieces, raw[end:]])
+
+    def _cleaned(self, token: bytes, field: bytes) -> bytes:
+        """A JSON string, quotes included, without secrets; `field` is the key whose value it is, if any."""
+        name = _text(field).casefold() if field else ""
+        text = _text(token)
+        cleaned = f"[redacted:{name}]" if name in self._fields and text else self.clean_text(text)
+        return token if cleaned == text else msgspec.json.encode(cleaned)
+
+
+def _text(token: bytes) -> str:
+    text: str = msgspec.json.decode(token, type=str)
+    return text
+
+
+def _is_secret(name: str, value: str, chosen: set[str]) -> bool:
+    """Whether a variable of the environment holds something that nobody else should read."""
+    if name.casefold() in chosen:
+        return bool(value)
+    if len(value) < _SHORTEST or not any(part in name.upper() for part in SECRET_NAMES):
+        return False
+    if value.startswith(("/", "~", "./", "../")) or (value.isdigit() and len(value) < 2 * _SHORTEST):
+        return False
+    return len(set(value)) >= 4 and value.casefold() not in _COMMON + _OWN_WORDS
+
+
+def _escaped(value: str) -> str:
+    """As it stands within a JSON string."""
+    try:
+        return msgspec.json.encode(value)[1:-1].decode()
+    except UnicodeEncodeError:
+        return dumps(value)[1:-1]
+
+
+def _written_forms(value: str) -> set[bytes]:
+    """How a value can stand in a line: escaped once, or twice where it stands in JSON within a string."""
+    once = {_escaped(value), dumps(value)[1:-1]}
+    twice = chain.from_iterable((_escaped(form), dumps(form)[1:-1]) for form in once)
+    return {form.encode() for form in once | set(twice)}
+
+
+def _contains(form: bytes) -> Callable[[bytes], object]:
+    return lambda raw: form in raw
+
+
+def _names_field(field: str) -> Callable[[bytes], Any]:
+    """An alarm for a field of this name, in whatever case it is written."""
+    return re.compile(b'"%b"' % re.escape(field.encode()), re.IGNORECASE).search

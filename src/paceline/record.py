@@ -1,0 +1,130 @@
+"""The record of a job: opened or created, held against the suite, read back from, closed.
+
+A resume is refused where the suite is no longer the one that the run was started with, with the difference and the way on.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from paceline import values
+from paceline.engine.ports import Stored
+from paceline.errors import FingerprintChanged
+from paceline.journal.journal import Journal
+from paceline.journal.ledger import Ledger, ToScore
+from paceline.journal.memory import MemoryJournal
+from paceline.journal.reading import FileSource, Recorded
+from paceline.journal.records import OutcomeLine, OutputLine, ResumedLine, RunLine, ScoresLine
+from paceline.journal.redaction import Redactor
+
+Record = Journal | MemoryJournal
+
+
+def ledger_at(path: Path | None, fingerprint: Mapping[str, Any], *, accept_changes: bool) -> Ledger | None:
+    """What is on record at a path already; None where a new run begins there."""
+    if path is None or not Journal.exists(path):
+        return None
+    ledger = Ledger.read(path)
+    changes = differences(ledger.fingerprint or {}, fingerprint)
+    if changes and not accept_changes:
+        raise FingerprintChanged(
+            f"the suite is not the one that {path} was started with:\n  " + "\n  ".join(changes),
+            hint="go on all the same with --accept-changes (accept_changes=True), score the stored outputs anew "
+            "with `paceline rescore`, or start a new run with another -o",
+        )
+    return ledger
+
+
+def recorder_at(
+    path: Path | None,
+    line: RunLine,
+    ledger: Ledger | None,
+    *,
+    durability: Any,
+    redact: tuple[str, ...],
+) -> Record:
+    """The journal to write to: a new one, the one to go on with, or one in memory."""
+    if path is None:
+        return MemoryJournal(line)
+    redactor = Redactor.standard(names=redact)
+    if ledger is None:
+        return Journal.create(path, line, durability=durability, redactor=redactor)
+    journal = Journal.open(path, durability=durability, redactor=redactor)
+    journal.append(
+        ResumedLine(
+            at=time.time(),
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            fingerprint=line.fingerprint if differences(ledger.fingerprint or {}, line.fingerprint) else None,
+            settings=line.settings,
+        )
+    )
+    return journal
+
+
+class StoredAnswers:
+    """Reads back an output that is on record, with the scores that have landed."""
+
+    def __init__(self, path: Path) -> None:
+        self._source = FileSource(path)
+
+    def __call__(self, state: ToScore) -> Stored:
+        line = self._line(state.output)
+        assert isinstance(line, OutputLine | OutcomeLine)
+        stored = Stored(
+            output=self._value(line.output),
+            seconds=line.seconds,
+            waited=line.waited,
+            metrics=dict(line.metrics),
+            attributes=self._value(line.attributes) or {},
+            trajectory=self._value(line.trajectory),
+        )
+        for offset in state.scores:
+            told = self._line(offset)
+            assert isinstance(told, ScoresLine | OutcomeLine)
+            stored.scores.extend(told.scores)
+        return stored
+
+    def _value(self, raw: msgspec.Raw) -> Any:
+        return values.decode(self._source.value(raw)) if len(raw) else None
+
+    def _line(self, offset: int) -> Any:
+        entry = self._source.entry_at(offset)
+        assert isinstance(entry, Recorded), "the ledger names only lines that could be read"
+        return entry.line
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What changed between two fingerprints, a sentence each."""
+    found = []
+    before, now = _as_recorded(before), _as_recorded(now)
+    for part in sorted({*before, *now}):
+        old, new = before.get(part), now.get(part)
+        if old == new:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += [
+                f"{part} {name or 'task'}: was {_said(old.get(name))}, is {_said(new.get(name))}"
+                for name in sorted({*old, *new})
+                if old.get(name) != new.get(name)
+            ]
+        else:
+            found.append(f"{part}: was {_said(old)}, is {_said(new)}")
+    return found
+
+
+def _as_recorded(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
+    """A fingerprint as it comes back from a journal: tuples are lists there."""
+    recorded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(fingerprint))
+    return recorded
+
+
+def _said(part: Any) -> str:
+    return "not there" if part is None else msgspec.json.encode(part).decode()

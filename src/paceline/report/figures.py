@@ -1,0 +1,202 @@
+"""Figures: what a run amounts to, every number with the number of cases behind it.
+
+    n_expected = n_scored + n_failed + n_open        every key the run has, begun or not
+    n_scored   = n_passed + n_not_passed + n_unasserted
+    n          = n_scored + n_failed                 keys that have come to an end
+
+The headline pass rate is passed / (expected − unasserted): what failed, what was cut off and what was never
+begun counts as not passed. Beside it stands the rate of those that were scored, with its coverage. A case
+without any assertion is counted apart: it never passes and is in neither rate. Where no case asserts
+anything there is no pass rate. What is not known is None; nothing here is ever NaN.
+
+Values only; `reckoning` makes them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from paceline.report.interval import Interval
+
+Verdict = Literal["empty", "incomplete", "errors", "complete"]
+"""No key at all; some without an outcome; some ended without being scored; all scored."""
+
+
+class _Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all figures."""
+
+
+class Proportion(_Facts, frozen=True, kw_only=True):
+    """So many of so many."""
+
+    count: int
+    of: int
+    rate: float | None
+    """None where `of` is 0."""
+    interval: Interval | None
+
+
+class Spread(_Facts, frozen=True, kw_only=True):
+    """How values are distributed; all None where there are none."""
+
+    n: int
+    mean: float | None
+    min: float | None
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    max: float | None
+
+
+class AssertionFigures(_Facts, frozen=True, kw_only=True):
+    """One assertion over all cases."""
+
+    name: str
+    by: str
+    """Label of the evaluator."""
+    n_expected: int
+    """Keys that should have it: all of the run, or those that were asked if single cases bring it along."""
+    true: Proportion
+    """Of those for which it was asserted, true or false."""
+
+
+class ScoreFigures(_Facts, frozen=True, kw_only=True):
+    """One score over all cases."""
+
+    name: str
+    by: str
+    n_expected: int
+    values: Spread
+
+
+class LabelFigures(_Facts, frozen=True, kw_only=True):
+    """One label over all cases."""
+
+    name: str
+    by: str
+    n: int
+    n_expected: int
+    counts: dict[str, int]
+    """Most frequent first."""
+
+
+class EvaluatorFigures(_Facts, frozen=True, kw_only=True):
+    """What evaluators said, and how often they could not."""
+
+    assertions: list[AssertionFigures]
+    scores: list[ScoreFigures]
+    labels: list[LabelFigures]
+    failures: dict[str, int]
+    """Cases that an evaluator could not say anything about, by its label."""
+
+
+class CauseFigures(_Facts, frozen=True, kw_only=True):
+    """Failures that have one cause."""
+
+    outcome: str
+    stage: str
+    type: str
+    message: str
+    """Of the first of them."""
+    count: int
+    examples: list[str]
+    """The first few keys."""
+
+
+class VariantFigures(_Facts, frozen=True, kw_only=True):
+    """One variant of a run that has several. What was never begun is not in these."""
+
+    name: str
+    n: int
+    n_scored: int
+    n_failed: int
+    n_open: int
+    passed: Proportion
+
+
+class Figures(_Facts, frozen=True, kw_only=True):
+    """All figures of a run."""
+
+    verdict: Verdict
+    n_expected: int
+    expected_known: bool
+    """False while the source is not exhausted: there may be more keys than have been seen."""
+    n_cases: int
+    """Different cases seen; fewer than keys where cases repeat or variants are compared."""
+    n: int
+    n_scored: int
+    n_failed: int
+    n_open: int
+    n_begun: int
+    """Of those open: begun, and cut off or still under way."""
+    n_passed: int
+    n_not_passed: int
+    n_unasserted: int
+    n_rerun: int
+    """Keys that a resume would run or score again."""
+    outcomes: dict[str, int]
+    """Every outcome there can be, 0 included."""
+
+    passed: Proportion
+    """The headline: failures, open keys and what was never begun count as not passed."""
+    passed_of_scored: Proportion
+    """Of those completed."""
+    coverage: float | None
+    """Scored, as a share of those expected."""
+    error_rate: float | None
+    """Ended without being scored, as a share of those that ended."""
+    timeout_rate: float | None
+
+    latency: Spread
+    """Working time of the attempts that gave an output; waiting for limits is not in it."""
+    waited: float
+    """Seconds that keys waited for limits and between tries, summed."""
+    wall: float | None
+    """Seconds that the run took, over all processes that worked on it."""
+    work: float
+    """Seconds that tasks worked, over all attempts."""
+    concurrency: float | None
+    """Work by wall: how many tasks were at work on average."""
+    speed_up: float | None
+    """Against a plain loop that does the same work, scoring included, one thing after the other."""
+    rate_per_s: float | None
+    """Keys ended by second of wall."""
+
+    attempts: int
+    retries: dict[str, int]
+    """Failed attempts that another one followed, by class of error."""
+    abandoned: int
+    """Threads and coroutines that ignored their deadline and were left behind."""
+    processes: int
+    """Processes that worked on the run."""
+    damaged: int
+    """Lines of the journal that cannot be read."""
+    unsealed: int
+    """Lines of the journal that were edited by hand."""
+
+    evaluators: EvaluatorFigures
+    causes: list[CauseFigures]
+    """Most frequent first."""
+    causes_left_out: int
+    """Failures whose cause is not listed."""
+    variants: list[VariantFigures]
+    """Empty where there is only one."""
+    results_left_out: int
+    """Results in no figure: an evaluator made up more names than are told apart."""
+
+
+__all__ = [
+    "AssertionFigures",
+    "CauseFigures",
+    "EvaluatorFigures",
+    "Figures",
+    "LabelFigures",
+    "Proportion",
+    "ScoreFigures",
+    "Spread",
+    "VariantFigures",
+    "Verdict",
+]

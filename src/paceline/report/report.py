@@ -1,0 +1,251 @@
+"""The report of a run: everything in it is read from the journal, and from nothing else.
+
+    report = Report.read("runs/capitals/2026-11-18T09-30-00-1a2b3c4d")
+    report.pass_rate, report.n_expected, report.figures.passed.interval
+    for case in report.cases: ...          # gave an output; read one by one, in the order they were begun
+    for failure in report.failures: ...    # ended without one
+    report.print()
+
+`cases` and `failures` together hold every key that came to an end; what was begun and not ended is in
+`open_keys`. The names are those of Pydantic Evals' `EvaluationReport`; where it would hide a failure, this
+one does not.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import IO, Any, Generic, Literal, Unpack
+
+import msgspec
+
+from paceline.dataset.case import InputsT, MetadataT, OutputT
+from paceline.journal.places import locate
+from paceline.journal.reading import FileSource, JournalSource, Recorded
+from paceline.journal.records import Key, OutcomeLine, RunLine, key_of
+from paceline.journal.recovery import standing
+from paceline.report.averages import ReportCaseAggregate, ReportCaseGroup, averages_of
+from paceline.report.document import document
+from paceline.report.figures import Figures, Verdict
+from paceline.report.reading import Reader, Rows
+from paceline.report.reckoning import expected_keys, figures_of
+from paceline.report.results import WITH_OUTPUT
+from paceline.report.rows import ReportCase, ReportCaseFailure, Row
+from paceline.report.table import CODES_WITH_OUTPUT, OPEN, fold
+from paceline.report.terminal import Shown, render, show
+
+FailOn = Literal["any", "errors", "none"]
+
+
+class Report(Generic[InputsT, OutputT, MetadataT]):
+    """What became of a run."""
+
+    def __init__(self, source: JournalSource, *, path: Path | None = None) -> None:
+        self.path = path
+        """The run directory or journal file; None where the run was kept in memory only."""
+        self._source = source
+        self._table = fold(source)
+        self._reader = Reader(source, self._table)
+
+    @classmethod
+    def read(cls, journal: str | os.PathLike[str] | JournalSource) -> Report[Any, Any, Any]:
+        """The report of a run directory, of a journal file, or of a journal in memory."""
+        if not isinstance(journal, str | os.PathLike):
+            return cls(journal)
+        standing(locate(journal).journal)  # refuses what is not a journal, or is a newer version's
+        return cls(FileSource(journal), path=Path(journal))
+
+    def __repr__(self) -> str:
+        rows = f"cases={len(self.cases)}, failures={len(self.failures)}"
+        return f"Report(name={self.name!r}, run_id={self.run_id!r}, {rows})"
+
+    # What it is of
+
+    @property
+    def run(self) -> RunLine | None:
+        """The journal's first line; None where it is damaged."""
+        return self._table.run
+
+    @property
+    def name(self) -> str:
+        """The suite."""
+        return self.run.suite if self.run else "unknown"
+
+    @property
+    def run_id(self) -> str:
+        return self.run.run_id if self.run else "unknown"
+
+    @property
+    def experiment_metadata(self) -> dict[str, Any] | None:
+        """What the caller said about the run."""
+        return self.run.metadata if self.run else None
+
+    # The rows
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        """Every key that came to an end, `cases` and `failures` together, in the order they were begun."""
+        codes = enumerate(self._table.outcome)
+        return self._rows(array("I", (row for row, code in codes if code != OPEN)))
+
+    @cached_property
+    def cases(self) -> Sequence[ReportCase[InputsT, OutputT, MetadataT]]:
+        """Every key whose task gave an output, in the order they were begun."""
+        codes = enumerate(self._table.outcome)
+        return self._rows(array("I", (row for row, code in codes if code in CODES_WITH_OUTPUT)))
+
+    @cached_property
+    def failures(self) -> Sequence[ReportCaseFailure[InputsT, OutputT, MetadataT]]:
+        """Every key that ended without an output, in the order they were begun."""
+        no_failure = CODES_WITH_OUTPUT | {OPEN}
+        codes = enumerate(self._table.outcome)
+        return self._rows(array("I", (row for row, code in codes if code not in no_failure)))
+
+    @cached_property
+    def open_keys(self) -> Sequence[Key]:
+        """Every key that was begun and has no outcome."""
+        codes = enumerate(self._table.outcome)
+        return Rows(self._reader.key, array("I", (row for row, code in codes if code == OPEN)))
+
+    def case_groups(self) -> Sequence[ReportCaseGroup[InputsT, OutputT, MetadataT]] | None:
+        """The repeats of each case together, for each variant; None where cases are not repeated."""
+        if self._reader.run.repeat < 2:
+            return None
+        groups: dict[tuple[int, int], array[int]] = {}
+        for row, group in enumerate(self._table.groups or range(len(self._table))):
+            groups.setdefault((group, self._table.variant[row]), array("I")).append(row)
+        members = list(groups.values())
+        return Rows(lambda index: self._group(members[index]), array("I", range(len(members))))
+
+    def _rows(self, rows: array[int]) -> Rows[Any]:
+        return Rows(self._reader.row, rows)
+
+    def _group(self, rows: array[int]) -> ReportCaseGroup[Any, Any, Any]:
+        key = self._reader.key(rows[0])
+        content = self._reader.content(rows[0])
+        outcomes = self._table.outcome
+        return ReportCaseGroup(
+            name=key.case,
+            variant=key.variant,
+            inputs=content.inputs,
+            metadata=content.metadata,
+            expected_output=content.expected_output,
+            runs=self._rows(array("I", (row for row in rows if outcomes[row] in CODES_WITH_OUTPUT))),
+            failures=self._rows(
+                array("I", (row for row in rows if outcomes[row] not in CODES_WITH_OUTPUT | {OPEN}))
+            ),
+            summary=averages_of(
+                self._table, rows, name=key.case, n_expected=max(len(rows), self._reader.run.repeat)
+            ),
+        )
+
+    # The figures
+
+    @cached_property
+    def figures(self) -> Figures:
+        """All figures, each with its denominator."""
+        return figures_of(self._table, self._reader.key)
+
+    @property
+    def verdict(self) -> Verdict:
+        """`empty`, `incomplete`, `errors` or `complete`: how far the run came, whatever the scores."""
+        return self.figures.verdict
+
+    @property
+    def passed(self) -> bool:
+        """Whether every case that the run has passed. Without cases, or without assertions, it is not so."""
+        figures = self.figures
+        return figures.verdict == "complete" and figures.n_passed == figures.n_expected > 0
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The headline: passed of expected, failures counted as not passed; None if nothing is asserted."""
+        return self.figures.passed.rate
+
+    @property
+    def n_expected(self) -> int:
+        return self.figures.n_expected
+
+    @property
+    def n_scored(self) -> int:
+        return self.figures.n_scored
+
+    @property
+    def n_failed(self) -> int:
+        return self.figures.n_failed
+
+    @property
+    def n_open(self) -> int:
+        return self.figures.n_open
+
+    def averages(self) -> ReportCaseAggregate:
+        """Averages over all keys; in the share of assertions, failures count as not passed."""
+        expected, _ = expected_keys(self._table)
+        return averages_of(self._table, range(len(self._table)), name="Averages", n_expected=expected)
+
+    def exit_code(self, *, fail_on: FailOn = "errors") -> int:
+        """What a command should exit with: 0, 1 where cases failed as `fail_on` means it, 4 if incomplete.
+
+        `errors` are keys that ended without being scored; `any` takes in those that did not pass. Without
+        any case the run is incomplete.
+        """
+        figures = self.figures
+        if figures.verdict in ("empty", "incomplete"):
+            return 4
+        failed = figures.n_failed if fail_on == "errors" else figures.n_failed + figures.n_not_passed
+        return int(fail_on != "none" and failed > 0)
+
+    def durations(self) -> dict[Key, float]:
+        """Seconds that each case takes, for the order of the next run: the median over its repeats.
+
+        Timeouts count with the time that they were given; other failures tell nothing.
+        """
+        seconds: dict[Key, list[float]] = {}
+        for key, line in self._outcomes():
+            if line.outcome in WITH_OUTPUT or line.outcome == "timeout":
+                seconds.setdefault(Key(key.case, variant=key.variant), []).append(line.seconds)
+        return {key: median(each) for key, each in seconds.items()}
+
+    def _outcomes(self) -> Iterator[tuple[Key, OutcomeLine]]:
+        """The outcomes that count, in one pass over the journal: looking each up would be slow."""
+        for entry in self._source.entries():
+            if isinstance(entry, Recorded) and isinstance(entry.line, OutcomeLine):
+                key = key_of(entry.line)
+                row = self._table.row_of(key)
+                if row is not None and self._table.outcome_at[row] == entry.offset:
+                    yield key, entry.line
+
+    # For people and machines
+
+    def print(self, width: int | None = None, *, file: IO[str] | None = None, **shown: Unpack[Shown]) -> None:
+        """Print it, to standard output unless `file` is given."""
+        show(self, width=width, file=file, shown=shown)
+
+    def render(self, width: int | None = None, **shown: Unpack[Shown]) -> str:
+        """What `print` would print, as plain text."""
+        return render(self, width=width, shown=shown)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain data; `paceline.report.document.KEYS` says what each key means."""
+        return document(
+            self.figures,
+            name=self.name,
+            run_id=self.run_id,
+            path=os.fsencode(self.path).decode(errors="backslashreplace") if self.path else None,
+            started=self.run.started if self.run else None,
+            metadata=self.experiment_metadata,
+        )
+
+    def to_json(self, *, indent: int = 2) -> str:
+        """`to_dict` as JSON text; `indent=0` for one line."""
+        return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=indent or -1).decode()
+
+
+__all__ = ["Report"]

@@ -1,0 +1,89 @@
+"""Text for people: foreign text made harmless, numbers made readable.
+
+What a model answers may hold anything: escape sequences that rename a terminal's window or hide what
+follows, direction marks that show a word backwards, lone surrogates that no stream takes. `clean` lets none
+of it through. A rate is never rounded up to 100 % or down to 0 %.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_JOINERS: Final = "\u200c\u200d"
+"""Not printable on their own; scripts and emoji are written with them."""
+UNKNOWN: Final = "unknown"
+
+
+def clean(text: str, *, limit: int = 300, encoding: str = "utf-8") -> str:
+    """One line of text that no terminal does anything but show; what was replaced stands as an escape."""
+    shown = " ".join(text[: limit + 1].split())
+    if len(text) > limit:
+        shown = shown[:limit].rstrip() + "…"
+    if not (shown.isascii() and shown.isprintable()):
+        shown = "".join(map(_harmless, shown))
+    if encoding.lower().replace("-", "") != "utf8":
+        shown = shown.replace("…", "...").encode(encoding, "backslashreplace").decode(encoding)
+    return shown
+
+
+def _harmless(character: str) -> str:
+    if character.isprintable() or character in _JOINERS:
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def shown_value(value: object, *, limit: int = 200) -> str:
+    """Any value as text: a str as it is, everything else as Python writes it."""
+    if isinstance(value, str):
+        return value[: limit + 1]
+    try:
+        return repr(value)[: limit + 1]
+    except Exception as error:  # someone else's `__repr__`
+        return f"<{type(value).__name__}: its repr raises {type(error).__name__}>"
+
+
+def percent(rate: float | None) -> str:
+    """A share in percent; what is not all is never shown as all."""
+    if rate is None:
+        return UNKNOWN
+    if 0 < rate < 0.001:
+        return "<0.1%"
+    if 0.999 < rate < 1:
+        return ">99.9%"
+    return f"{rate:.1%}"
+
+
+def seconds(duration: float | None) -> str:
+    """A duration in the unit that suits it."""
+    if duration is None:
+        return UNKNOWN
+    if duration < 0.9995:
+        return f"{duration * 1000:.3g} ms" if duration else "0 s"
+    if duration < 59.95:
+        return f"{duration:.2f} s" if duration < 9.995 else f"{duration:.1f} s"
+    whole = round(duration)
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min"
+
+
+def number(value: float | None) -> str:
+    """A number with as many digits as mean something."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
+
+def times(factor: float) -> str:
+    """How many times something is something else."""
+    return f"{factor:.1f}" if factor < 100 else f"{factor:,.0f}"
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """`1 case`, `2 cases`."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+__all__ = ["UNKNOWN", "clean", "counted", "number", "percent", "seconds", "shown_value", "times"]

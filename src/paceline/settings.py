@@ -1,0 +1,494 @@
+"""Settings: everything that may be set about a run, in one table, and where each value came from.
+
+The more specific place wins:
+
+    a flag                          this one call
+    PACELINE_TIMEOUT=5m             this shell, or this CI job
+    [suite.NAME] in paceline.toml   this suite, as this machine or team wants it
+    the suite itself                what its author knows about it
+    paceline.toml                   all suites below that folder
+    the default                     what the table says
+
+`paceline.toml` is looked for in the current directory and upwards, no further than the root of a
+repository. A key that nobody knows is an error there, with its line: a misspelt deadline must not go
+unnoticed. An unknown PACELINE_* variable is a warning only, since an environment is shared.
+
+Knows names, values and origins. Knows nothing of what a setting does; files are read only to find values.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from paceline.errors import SettingsError
+
+TOML: Final = "paceline.toml"
+PREFIX: Final = "PACELINE_"
+
+
+# How values are written ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A way to write values: how one is read, what to say when it cannot be, and its JSON schema."""
+
+    metavar: str
+    wants: str
+    read: Callable[[object], Any]
+    """Raises ValueError for what it cannot read; text and native values are both fine."""
+    schema: Mapping[str, Any]
+
+
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "": 1.0}
+_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)\s*)+|\d+(?:\.\d+)?")
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|)")
+_COUNT: Final = re.compile(r"(\d[\d_,]*(?:\.\d+)?)([kKmMgG]?)")
+_TIMES: Final = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_NOTHING: Final = frozenset({"none", "off", "unlimited"})
+_TRUE: Final = frozenset({"true", "yes", "on", "1"})
+_FALSE: Final = frozenset({"false", "no", "off", "0"})
+
+
+def duration(given: object) -> float:
+    """Seconds from `30`, `"30s"`, `"5m"`, `"1h30m"`, `"500ms"` or a timedelta; more than none."""
+    match given:
+        case timedelta():
+            seconds = given.total_seconds()
+        case bool():
+            raise ValueError(given)
+        case int() | float():
+            seconds = float(given)
+        case str() if _DURATION.fullmatch(text := given.strip().lower()):
+            seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+        case _:
+            raise ValueError(given)
+    if not 0 < seconds < math.inf:
+        raise ValueError(given)
+    return seconds
+
+
+def count(given: object) -> int:
+    """A whole number, not negative, from `20`, `"20"`, `"1_000"`, `"500k"` or `"2M"`."""
+    if isinstance(given, str) and (written := _COUNT.fullmatch(given.strip())):
+        digits, unit = written.groups()
+        given = float(digits.replace("_", "").replace(",", "")) * _TIMES[unit.lower()]
+    if isinstance(given, bool) or not isinstance(given, int | float) or given != int(given) or given < 0:
+        raise ValueError(given)
+    return int(given)
+
+
+def positive(given: object) -> int:
+    """A whole number from 1 up."""
+    if (number := count(given)) < 1:
+        raise ValueError(given)
+    return number
+
+
+def money(given: object) -> float:
+    """US dollars from `5`, `"2.50"` or `"$2.50"`."""
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise ValueError(given)
+    dollars = float(given.strip().removeprefix("$")) if isinstance(given, str) else float(given)
+    if not 0 < dollars < math.inf:
+        raise ValueError(given)
+    return dollars
+
+
+def truth(given: object) -> bool:
+    """True or false, in the words that people use for them."""
+    word = str(given).strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise ValueError(given)
+    return word in _TRUE
+
+
+def concurrency(given: object) -> int | str | None:
+    """`"auto"`, a whole number from 1 up, or nothing for all at once."""
+    if isinstance(given, str) and given.strip().lower() == "auto":
+        return "auto"
+    number: int | None = _or_nothing(positive)(given)
+    return number
+
+
+def names(given: object) -> tuple[str, ...]:
+    """Names from a list, or from text with commas between them."""
+    parts = given.split(",") if isinstance(given, str) else given
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise ValueError(given)
+    return tuple(stripped for part in parts if (stripped := part.strip()))
+
+
+def _or_nothing(read: Callable[[object], Any]) -> Callable[[object], Any]:
+    def optional(given: object) -> Any:
+        if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
+            return None
+        return read(given)
+
+    return optional
+
+
+def _path(given: object) -> str:
+    if not isinstance(given, str | os.PathLike) or not str(given).strip():
+        raise ValueError(given)
+    return os.fspath(given) if isinstance(given, os.PathLike) else given.strip()
+
+
+def _one_of(*words: str) -> Kind:
+    def read(given: object) -> str:
+        if (word := str(given).strip().lower()) not in words:
+            raise ValueError(given)
+        return word
+
+    return Kind("|".join(words), f"one of {', '.join(words)}", read, {"enum": list(words)})
+
+
+_DURATION_TEXT: Final = "a duration above 0 such as 30, 30s, 5m or 1h"
+_DURATION_SCHEMA: Final = {"type": ["number", "string"], "examples": ["30s", "5m", "1h"]}
+_COUNT_SCHEMA: Final = {"type": ["integer", "string"], "minimum": 1, "examples": [20, "500k", "2M"]}
+
+DURATION: Final = Kind("DURATION", _DURATION_TEXT, duration, _DURATION_SCHEMA)
+DEADLINE: Final = Kind(
+    "DURATION",
+    f"{_DURATION_TEXT}, or none",
+    _or_nothing(duration),
+    {**_DURATION_SCHEMA, "type": ["number", "string", "null"]},
+)
+COUNT: Final = Kind("N", "a whole number from 1 up", positive, _COUNT_SCHEMA)
+NUMBER: Final = Kind("N", "a whole number from 0 up", count, {"type": ["integer", "string"], "minimum": 0})
+LIMIT: Final = Kind(
+    "N",
+    "a whole number from 1 up such as 20, 500k or 2M, or none",
+    _or_nothing(positive),
+    {**_COUNT_SCHEMA, "type": ["integer", "string", "null"]},
+)
+WIDTH: Final = Kind(
+    "N|auto|none",
+    "a whole number from 1 up, auto, or none for all at once",
+    concurrency,
+    {**_COUNT_SCHEMA, "type": ["integer", "string", "null"], "examples": ["auto", 50]},
+)
+DOLLARS: Final = Kind(
+    "USD",
+    "an amount above 0 such as 2.50, or none",
+    _or_nothing(money),
+    {"type": ["number", "string", "null"]},
+)
+TRUTH: Final = Kind("true|false", "true or false", truth, {"type": "boolean"})
+NAMES: Final = Kind(
+    "NAME,...", "a list of names", names, {"type": ["array", "string"], "items": {"type": "string"}}
+)
+PATH: Final = Kind("DIRECTORY", "a path", _path, {"type": "string"})
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that may be set: its name everywhere, how it is written, its default and what it means."""
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    short: str = ""
+
+    @property
+    def flag(self) -> str:
+        """The flag that sets it."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def env(self) -> str:
+        """The environment variable that sets it."""
+        return PREFIX + self.name.upper()
+
+    def read(self, given: object, origin: str) -> Any:
+        """The value behind what somebody wrote at `origin`."""
+        try:
+            return self.kind.read(given)
+        except (ValueError, TypeError, OverflowError):
+            raise SettingsError(
+                f"{origin}: {self.name} is {_shown(given)}, and wants {self.kind.wants}",
+                hint=f"{self.name}: {self.help}",
+            ) from None
+
+
+SETTINGS: Final = (
+    Setting("max_concurrency", WIDTH, "auto", "Cases in progress at once, setup to teardown.", short="-j"),
+    Setting("evaluator_concurrency", LIMIT, None, "Evaluator calls at once; none: as many as cases."),
+    Setting("repeat", COUNT, 1, "How often each case is run.", short="-k"),
+    Setting("timeout", DEADLINE, 1800.0, "Deadline of one attempt; waiting for limits does not count."),
+    Setting("case_timeout", DEADLINE, None, "Deadline of a case from setup to output, retries included."),
+    Setting("evaluator_timeout", DEADLINE, 600.0, "Deadline of one evaluator call."),
+    Setting("hook_timeout", DEADLINE, 300.0, "Deadline of each lifecycle hook."),
+    Setting("drain_timeout", DURATION, 60.0, "How long an interrupted run lets finish what is in flight."),
+    Setting("retries", NUMBER, 3, "Tries after the first, where another try can help."),
+    Setting("budget_usd", DOLLARS, None, "Stop when the run has cost this much, resumes included."),
+    Setting("budget_tokens", LIMIT, None, "Stop when the run has used this many tokens, resumes included."),
+    Setting("budget_time", DEADLINE, None, "Stop when the run has worked this long, resumes included."),
+    Setting("budget_failures", LIMIT, None, "Stop when this many cases have failed, resumes included."),
+    Setting("fail_fast", TRUTH, False, "Stop at the first case that does not pass."),
+    Setting("order", _one_of("auto", "given", "longest", "shuffle"), "auto", "In which order cases start."),
+    Setting("seed", NUMBER, 0, "Seed of all that is drawn at random: samples, shuffles, jitter."),
+    Setting(
+        "isolation",
+        _one_of("thread", "process"),
+        "thread",
+        "Where sync tasks run; in a process, a deadline really ends them.",
+    ),
+    Setting(
+        "durability",
+        _one_of("disk", "os"),
+        "disk",
+        "What counts as written: synced to the disk, or handed to the operating system.",
+    ),
+    Setting(
+        "fail_on",
+        _one_of("any", "errors", "none"),
+        "errors",
+        "What makes the exit code 1: any case that does not pass, only cases without a score, or nothing.",
+    ),
+    Setting(
+        "progress",
+        _one_of("auto", "bar", "plain", "none"),
+        "auto",
+        "How progress is shown; auto: a bar on a terminal, else a line now and then.",
+    ),
+    Setting(
+        "redact",
+        NAMES,
+        (),
+        "Fields and variables whose values never enter the journal, beside what looks like a key.",
+    ),
+    Setting("runs", PATH, "runs", "The directory that run directories are made in."),
+)
+
+BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
+
+
+# Where values come from ---------------------------------------------------------------------------
+
+
+class Written(NamedTuple):
+    """A value as somebody wrote it, where, and what a relative path in it is relative to."""
+
+    value: object
+    origin: str
+    base: Path | None = None
+
+
+class Chosen(NamedTuple):
+    """The value that holds, and where it came from."""
+
+    value: Any
+    origin: str
+
+
+class SettingsOfSuite(Protocol):
+    """What is asked of a suite here: its name, and the settings that it brings along."""
+
+    @property
+    def name(self) -> str: ...
+    def written_settings(self) -> Mapping[str, Written]: ...
+
+
+class Effective(Mapping[str, Any]):
+    """The settings that hold for a run; `origin` tells for each where it came from."""
+
+    def __init__(self, chosen: Mapping[str, Chosen], warnings: tuple[str, ...] = ()) -> None:
+        self._chosen = dict(chosen)
+        self.warnings = warnings
+
+    def __getitem__(self, name: str) -> Any:
+        return self._chosen[name].value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._chosen)
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def origin(self, name: str) -> str:
+        """Where a value came from: `flag --timeout`, `PACELINE_TIMEOUT`, `paceline.toml:7`, `default`."""
+        return self._chosen[name].origin
+
+    def is_default(self, name: str) -> bool:
+        """Whether nobody has set it."""
+        return self._chosen[name].origin == "default"
+
+
+def effective(
+    flags: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    suite: SettingsOfSuite | None = None,
+) -> Effective:
+    """The settings that hold here, most specific place first; a flag that is None was not given."""
+    cwd = Path.cwd() if cwd is None else cwd
+    environ = os.environ if environ is None else environ
+    general, of_suites = _from_toml(cwd)
+    from_environ, warnings = _from_environ(environ)
+    places: tuple[Mapping[str, Written], ...] = (
+        _from_flags(flags or {}),
+        from_environ,
+        of_suites.get(suite.name, {}) if suite is not None else {},
+        suite.written_settings() if suite is not None else {},
+        general,
+    )
+    return Effective({setting.name: _choose(setting, places, cwd) for setting in SETTINGS}, warnings)
+
+
+def _choose(setting: Setting, places: Iterable[Mapping[str, Written]], cwd: Path) -> Chosen:
+    for place in places:
+        if (written := place.get(setting.name)) is not None:
+            value = setting.read(written.value, written.origin)
+            if setting.kind is PATH:
+                value = str((written.base or cwd) / value)
+            return Chosen(value, written.origin)
+    default = str(cwd / setting.default) if setting.kind is PATH else setting.default
+    return Chosen(default, "default")
+
+
+def _from_flags(flags: Mapping[str, object]) -> dict[str, Written]:
+    check_names(flags, "flags")
+    return {
+        name: Written(given, f"flag {BY_NAME[name].flag}")
+        for name, given in flags.items()
+        if given is not None
+    }
+
+
+def _from_environ(environ: Mapping[str, str]) -> tuple[dict[str, Written], tuple[str, ...]]:
+    known = {setting.env: setting for setting in SETTINGS}
+    written: dict[str, Written] = {}
+    warnings: list[str] = []
+    for variable in sorted(environ):
+        if variable in known:
+            written[known[variable].name] = Written(environ[variable], variable)
+        elif variable.startswith(PREFIX):
+            warnings.append(f"{variable} is set and means nothing{nearest(variable, known)}")
+    return written, tuple(warnings)
+
+
+def find_toml(cwd: Path) -> Path | None:
+    """The `paceline.toml` that holds in a directory: there or above, up to the repository's root."""
+    cwd = cwd.resolve()
+    for folder in (cwd, *cwd.parents):
+        if (found := folder / TOML).is_file():
+            return found
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def _from_toml(cwd: Path) -> tuple[dict[str, Written], dict[str, dict[str, Written]]]:
+    """What `paceline.toml` says for all suites, and for single ones by their names."""
+    path = find_toml(cwd)
+    if path is None:
+        return {}, {}
+    shown = os.path.relpath(path, cwd)
+    text, tables = _read_toml(path, shown)
+    suites = tables.pop("suite", {})
+    if not isinstance(suites, dict) or not all(isinstance(table, dict) for table in suites.values()):
+        raise SettingsError(
+            f"{shown}: `suite` holds one table for each suite",
+            hint="write [suite.NAME] and settings below it",
+        )
+
+    def written(table: Mapping[str, object], *header: str) -> dict[str, Written]:
+        lines = {name: line_of_key(text, name, header) for name in table}
+        check_names(table, shown, lines=lines)
+        return {name: Written(value, at(shown, lines[name]), path.parent) for name, value in table.items()}
+
+    of_suites = {name: written(table, "suite", name) for name, table in suites.items()}
+    return written(tables), of_suites
+
+
+def _read_toml(path: Path, shown: str) -> tuple[str, dict[str, Any]]:
+    import tomllib
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        return text, tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{shown} cannot be read: {error}", hint="it is a text file in UTF-8")
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{shown} is not TOML: {error}", hint='text wants quotes: order = "given"')
+
+
+_HEADER: Final = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?")
+_KEY: Final = re.compile(r"""\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*[=.]""")
+_PARTS: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.\s]+))\s*(?:\.|$)""")
+
+
+def line_of_key(text: str, name: str, header: tuple[str, ...] = ()) -> int:
+    """The line of a key below a table's header, counted from 1; 0 where it is written in some other way.
+
+    `tomllib` tells no lines. Looking for `key =` finds every key that is written the plain way.
+    """
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := _HEADER.fullmatch(line):
+            table = tuple("".join(part) for part in _PARTS.findall(found[1]))
+        elif table == header and (found := _KEY.match(line)) and name in found.groups():
+            return number
+    return 0
+
+
+# Saying what is wrong -----------------------------------------------------------------------------
+
+
+def check_names(given: Iterable[str], place: str, *, lines: Mapping[str, int] | None = None) -> None:
+    """Refuse settings that do not exist, with the line they stand on and the nearest one that does."""
+    for name in given:
+        if name not in BY_NAME:
+            where = at(place, (lines or {}).get(name, 0))
+            raise SettingsError(
+                f"{where}: there is no setting {name!r}{nearest(name, BY_NAME)}",
+                hint="`paceline config` lists all settings",
+            )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A question that names what was probably meant, or nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(name.replace("-", "_"), list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def at(place: str, line: int) -> str:
+    """A place as people and editors write it."""
+    return f"{place}:{line}" if line else place
+
+
+def as_written(setting: Setting, value: object) -> str:
+    """A value as it could be written in a file."""
+    if value is None:
+        return "none"
+    if setting.kind in (DURATION, DEADLINE) and isinstance(value, float):
+        return _as_duration(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(value) if isinstance(value, tuple) else f"{value}"
+
+
+def _as_duration(seconds: float) -> str:
+    for unit in ("d", "h", "m"):
+        if seconds >= _UNITS[unit] and seconds % _UNITS[unit] == 0:
+            return f"{seconds / _UNITS[unit]:g}{unit}"
+    return f"{seconds:g}s"
+
+
+def _shown(given: object) -> str:
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:57]}..."

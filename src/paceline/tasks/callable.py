@@ -1,0 +1,63 @@
+"""A Python callable as the thing under test: what it is called, how it must be called, what version it is.
+
+Knows the callable. Knows nothing of threads, deadlines or retries: that is the executor's.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from paceline.errors import UsageError
+
+
+class CallableTask:
+    """A task made of any callable with one argument, the inputs."""
+
+    __slots__ = ("call", "is_async", "name", "version")
+
+    def __init__(self, call: Callable[[Any], Any], *, name: str | None = None) -> None:
+        if not callable(call):
+            raise UsageError(
+                f"the task is a {type(call).__name__}, which cannot be called",
+                hint="pass a function of one argument, sync or async: `async def task(inputs): ...`",
+            )
+        _require_one_argument(call)
+        self.call = call
+        self.is_async = _is_async(call)
+        self.name = name or name_of(call)
+        version = getattr(call, "version", None)
+        self.version = version if isinstance(version, str) else None
+
+
+def name_of(call: Callable[..., Any]) -> str:
+    """A name to call a callable by in reports."""
+    while isinstance(call, functools.partial):
+        call = call.func
+    return str(getattr(call, "__qualname__", None) or type(call).__qualname__).removeprefix("<locals>.")
+
+
+def _is_async(call: Callable[..., Any]) -> bool:
+    while isinstance(call, functools.partial):
+        call = call.func
+    if inspect.iscoroutinefunction(call):
+        return True
+    # An object whose `__call__` is async. A class is called to make an instance, which is sync.
+    return not inspect.isclass(call) and inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+
+
+def _require_one_argument(call: Callable[..., Any]) -> None:
+    try:
+        signature = inspect.signature(call)
+    except (TypeError, ValueError):
+        return  # builtins without a signature: calling will tell
+    try:
+        signature.bind(None)
+    except TypeError:
+        shown = f"{name_of(call)}{signature}"
+        raise UsageError(
+            f"the task {shown} cannot be called with one argument",
+            hint="a task takes exactly the inputs of a case; bind the rest with functools.partial or a default",
+        ) from None

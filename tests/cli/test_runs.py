@@ -1,0 +1,113 @@
+"""Looking after runs: `ls`, `rm`, `report`, `verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Shell
+from tests.cli.test_resume import SLOW, wait_for_calls
+
+
+def test_runs_are_listed_latest_first_with_how_they_stand(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", WRONG="1")
+    shell.types("run", "doubles.py", "--fail-fast", "-j", "1", RAISES="2")
+    told = shell.types("ls")
+    assert told.exit_code == 0
+    head, *rows = told.stdout.splitlines()
+    assert head.split() == ["RUN", "SUITE", "STARTED", "STATE", "CASES"]
+    assert len(rows) == 2
+    complete = next(row for row in rows if "complete" in row)
+    assert "6/6 (5 passed, 1 failed)" in complete
+    (document,) = [
+        each
+        for each in json.loads(shell.types("ls", "doubles", "--json").stdout)
+        if each["state"] == "budget"
+    ]
+    assert document["suite"] == "doubles"
+    assert Path(document["path"]).is_dir()
+    assert document["outcomes"]["task_error"] == 1
+    assert json.loads(shell.types("ls", "nothing", "--json").stdout) == []
+
+
+def test_no_runs_is_no_error(shell: Shell) -> None:
+    told = shell.types("ls")
+    assert (told.exit_code, told.stdout) == (0, "")
+    assert "no runs under" in told.stderr
+
+
+def test_a_run_that_is_being_written_is_listed_as_running_and_not_removed(shell: Shell) -> None:
+    shell.write("slow.py", SLOW)
+    process = shell.starts("run", "slow.py", "-j", "6", "-q")
+    try:
+        wait_for_calls(shell, 6)
+        (standing,) = json.loads(shell.types("ls", "--json").stdout)
+        assert (standing["state"], standing["process"]["pid"]) == ("running", process.pid)
+        refused = shell.types("rm", standing["path"], "--yes")
+        assert refused.exit_code == 2
+        assert f"process {process.pid}" in refused.stderr
+    finally:
+        process.kill()
+        process.communicate()
+    (standing,) = json.loads(shell.types("ls", "--json").stdout)
+    assert (standing["state"], standing["process"]) == ("interrupted", None)
+    assert shell.types("rm", standing["path"], "--yes").exit_code == 0
+    assert not Path(standing["path"]).exists()
+
+
+def test_removing_asks_first(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", "-o", "out")
+    assert shell.types("rm", "out").exit_code == 130, "nobody answers"
+    assert (shell.folder / "out").exists()
+
+
+def test_only_runs_are_removed_and_nothing_that_lies_beside_them(shell: Shell, suite: Path) -> None:
+    shell.write("precious/data.txt", "keep me")
+    assert shell.types("rm", "precious", "--yes").exit_code == 2
+    shell.types("run", "doubles.py", "-o", "precious")
+    assert shell.types("rm", "precious", "--yes").exit_code == 0
+    assert [path.name for path in (shell.folder / "precious").iterdir()] == ["data.txt"]
+    shell.types("run", "doubles.py", "-o", "single.jsonl")
+    assert shell.types("rm", "single.jsonl", "--yes").exit_code == 0
+    assert not list(shell.folder.glob("single*"))
+
+
+def test_a_report_needs_only_the_record(shell: Shell, suite: Path) -> None:
+    ran = shell.types("run", "doubles.py", "-o", "out", "--json", WRONG="1", RAISES="2")
+    suite.unlink()
+    told = shell.types("report", "out", "--json")
+    assert told.exit_code == 0
+    assert json.loads(told.stdout) == json.loads(ran.stdout)
+    assert "record: out" in shell.types("report", "out").stdout
+
+
+def test_failures_and_single_cases_can_be_looked_at(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", "-o", "out", WRONG="1", RAISES="2")
+    failures = shell.types("report", "out", "--failures")
+    assert failures.exit_code == 0
+    assert "case-1" in failures.stdout
+    assert "case-2" in failures.stdout
+    assert "ValueError: odd" in failures.stdout
+    assert "case-3" not in failures.stdout
+    one = shell.types("report", "out", "--case", "case-2")
+    assert one.exit_code == 0
+    assert 'raise ValueError("odd")' in one.stdout
+    document = json.loads(shell.types("report", "out", "--case", "case-1", "--json").stdout)
+    assert [row["output"] for row in document] == [0]
+    assert shell.types("report", "out", "--case", "nothing").exit_code == 2
+
+
+def test_verify_finds_nothing_wrong_with_a_whole_record_and_says_what_is_wrong_with_another(
+    shell: Shell, suite: Path
+) -> None:
+    shell.types("run", "doubles.py", "-o", "out")
+    told = shell.types("verify", "out")
+    assert told.exit_code == 0
+    assert "nothing is wrong" in told.stdout
+    journal = shell.folder / "out" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b"case-3", b"case-9", 1))
+    told = shell.types("verify", "out", "--json")
+    assert told.exit_code == 1
+    document = json.loads(told.stdout)
+    assert (document["ok"], document["counts"]["damaged"]) == (False, 1)
+    assert "paceline resume" in shell.types("verify", "out").stdout

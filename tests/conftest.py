@@ -1,0 +1,25 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines that run tests are shared and slow at times: a slow example says nothing about the code.
+settings.register_profile("paceline", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("paceline")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_shell_without_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing that whoever runs the tests has set decides a test, and nothing is written to their home."""
+    with pytest.MonkeyPatch.context() as shell:
+        for name in [name for name in os.environ if name.startswith("PACELINE_")]:
+            shell.delenv(name)
+        shell.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        shell.setenv("NO_COLOR", "1")
+        shell.setenv("COLUMNS", "120")
+        yield

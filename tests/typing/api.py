@@ -1,0 +1,132 @@
+"""The API as its users write it, for the type checker only: nothing here is executed.
+
+What compiles here has to go on compiling; `assert_type` says what users may rely on being inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, assert_type
+
+import paceline
+from paceline import (
+    Case,
+    CaseLifecycle,
+    Dataset,
+    EvaluationReason,
+    EvaluationReport,
+    Evaluator,
+    EvaluatorContext,
+    PacelineError,
+    Report,
+    Suite,
+    evaluate,
+    evaluate_sync,
+    increment_eval_metric,
+    rescore,
+    set_eval_attribute,
+    verify,
+)
+from paceline.evaluators import Contains, EqualsExpected, instant
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+
+
+# Generic classes take up to three parameters; what is left out is anything.
+case: Case[Question, str, dict[str, int]] = Case(
+    name="france", inputs=Question("capital of France?"), expected_output="Paris", metadata={"difficulty": 1}
+)
+assert_type(case.inputs, Question)
+assert_type(case.expected_output, str | None)
+plain: Case = Case(inputs=1)
+
+
+@dataclass
+class Close(Evaluator[Question, str, dict[str, int]]):
+    """An evaluator of a user's own, with an argument."""
+
+    most: int = 3
+
+    def evaluate(self, ctx: EvaluatorContext[Question, str, dict[str, int]]) -> EvaluationReason:
+        assert_type(ctx.output, str)
+        assert_type(ctx.expected_output, str | None)
+        assert_type(ctx.metadata, dict[str, int] | None)
+        return EvaluationReason(len(ctx.output) <= self.most, reason="counted")
+
+
+@dataclass
+class Graded(Evaluator):
+    """One that waits, and says several things."""
+
+    async def evaluate(self, ctx: EvaluatorContext) -> Mapping[str, bool | float | str]:
+        return {"good": True, "score": 0.5, "grade": "B"}
+
+
+@instant
+def is_short(output: str) -> bool:
+    return len(output) < 10
+
+
+def judged(ctx: EvaluatorContext) -> float:
+    return ctx.duration
+
+
+class Prepared(CaseLifecycle[Question, str, dict[str, int]]):
+    async def setup(self) -> None:
+        assert_type(self.case.inputs, Question)
+
+    async def teardown(self, result: Any) -> None: ...
+
+
+dataset: Dataset[Question, str, dict[str, int]] = Dataset(
+    name="capitals",
+    cases=[case],
+    evaluators=[Close(most=5), Graded(), EqualsExpected(), Contains("Paris"), is_short, judged],
+)
+dataset.add_case(name="japan", inputs=Question("capital of Japan?"), expected_output="Tokyo")
+dataset.add_evaluator(Close(), specific_case="japan")
+
+
+async def ask(question: Question) -> str:
+    set_eval_attribute("model", "small")
+    increment_eval_metric("tokens", 12)
+    return question.text
+
+
+def ask_blocking(question: Question) -> str:
+    return question.text
+
+
+def from_a_script() -> None:
+    report = dataset.evaluate_sync(ask_blocking, max_concurrency=50, repeat=3, retry_task=2, timeout=30)
+    assert_type(report, Report)
+    report.print()
+    names = [row.name for row in report.cases] + [row.name for row in report.failures]
+    assert_type(names, list[str])
+    as_text: str = report.to_json()
+    print(names, as_text)
+    dataset.evaluate_sync(ask, max_concurrency=None, journal=False, lifecycle=Prepared, progress=False)
+    dataset.evaluate_sync(ask, max_concurrency="auto", journal="runs/capitals", metadata={"model": "small"})
+    assert_type(evaluate_sync(dataset, ask), Report)
+
+
+async def from_a_running_loop() -> EvaluationReport:
+    assert_type(await evaluate(dataset, ask, max_concurrency=1), Report)
+    return await dataset.evaluate(ask, evaluator_concurrency=4, budget={"failures": 3}, order="given")
+
+
+def afterwards() -> None:
+    try:
+        assert_type(Report.read("runs/capitals"), Report)
+        rescore("runs/capitals", evaluators=[EqualsExpected()])
+        verify("runs/capitals")
+    except PacelineError as error:
+        print(error, error.hint)
+
+
+suite = Suite(dataset=dataset, task=ask, name="capitals")
+version: str = paceline.__version__
