@@ -6,8 +6,8 @@ A page's blocks share one namespace and one folder, as they would for a reader w
 
     ```python                       executed, with the page's own line numbers in tracebacks
     ```python title="capitals.py"   written to that file, and loaded once; so are yaml, toml, csv, jsonl, json
-    ```console                      `$ paceline ...` and `$ python ...` are run; other commands and what is
-                                    printed are for the reader
+    ```console                      `$ paceline ...` and `$ python ...` are run, other commands are not; what
+                                    stands below one has to be in its output, whatever the numbers and spaces
     ```console exit=4               ... and the last of them has to end with 4 instead of 0
     ```python no-run="why"          left alone; without a reason it is an error
 
@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`\n]*)$")
 MARK = re.compile(r"""(?P<name>[\w-]+)(?:=(?:"(?P<quoted>[^"]*)"|(?P<bare>\S+)))?""")
@@ -50,11 +51,30 @@ class Block:
         return self.marks.get("title")
 
     @property
-    def commands(self) -> list[str]:
-        """The commands of a console block that are to be run, `\\` at a line's end continuing one."""
+    def steps(self) -> list[Step]:
+        """The commands of a console block that are to be run; `\\` at a line's end continues one."""
         whole = re.sub(r"\\\n(?:> )?", "", self.text)
-        prompted = (line.removeprefix("$ ") for line in whole.splitlines() if line.startswith("$ "))
-        return [command for command in prompted if command.split(maxsplit=1)[0] in PROGRAMS]
+        typed = re.split(r"^\$ +", whole, flags=re.MULTILINE)[1:]
+        steps = [Step(*(entry.split("\n", 1))) for entry in typed]
+        return [step for step in steps if step.command.split(maxsplit=1)[0] in PROGRAMS]
+
+
+class Step(NamedTuple):
+    """A command, and what a page shows of its output."""
+
+    command: str
+    shown: str
+
+    def missing_from(self, output: str) -> list[str]:
+        """The lines shown that the output does not have. `...` and rulers stand for anything."""
+        said = _gist(output)
+        lines = (line.replace("...", "").strip() for line in self.shown.splitlines())
+        return [line for line in lines if re.search(r"\w", line) and _gist(line) not in said]
+
+
+def _gist(text: str) -> str:
+    """A text without its numbers and its spacing, which differ between runs and between terminals."""
+    return " ".join(re.sub(r"\d+(?:\.\d+)?", "0", text).split())
 
 
 class PageError(Exception):
@@ -107,13 +127,13 @@ def write(block: Block, title: str) -> None:
 
 def run_console(block: Block, where: str) -> None:
     """Run the commands of a console block, each in a shell, as a reader would."""
-    expected = [0] * len(block.commands)
+    expected = [0] * len(block.steps)
     if "exit" in block.marks:
         expected[-1] = int(block.marks["exit"])
     search = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    for command, code in zip(block.commands, expected, strict=True):
+    for step, code in zip(block.steps, expected, strict=True):
         ended = subprocess.run(
-            ["/bin/sh", "-c", command],
+            ["/bin/sh", "-c", step.command],
             env={**os.environ, "PATH": search},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -121,9 +141,11 @@ def run_console(block: Block, where: str) -> None:
             timeout=PATIENCE_S,
             check=False,
         )
+        said = ended.stdout.decode(errors="replace")
         if ended.returncode != code:
-            said = ended.stdout.decode(errors="replace")
-            raise PageError(f"{where}: `{command}` ended with {ended.returncode}, not {code}:\n{said}")
+            raise PageError(f"{where}: `{step.command}` ended with {ended.returncode}, not {code}:\n{said}")
+        if missing := step.missing_from(said):
+            raise PageError(f"{where}: `{step.command}` does not print {missing}, but:\n{said}")
 
 
 if __name__ == "__main__":

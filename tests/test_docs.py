@@ -85,6 +85,7 @@ def test_an_example_that_fails_names_its_line_on_the_page(tmp_path: Path) -> Non
         ("```console\n$ python -c 'print(7); exit(3)'\n```", "ended with 3, not 0:\n7"),
         ("```console exit=3\n$ python -c 'exit(3)'\n$ python -c ''\n```", "ended with 3, not 0"),
         ("```console exit=3\n$ python -c ''\n```", "ended with 0, not 3"),
+        ("```console\n$ python -c 'print(\"2 of 3\")'\n3 out of 3\n```", "does not print ['3 out of 3']"),
     ],
 )
 def test_a_page_that_is_not_true_is_noticed(text: str, complaint: str, tmp_path: Path) -> None:
@@ -95,6 +96,15 @@ def test_a_page_that_is_not_true_is_noticed(text: str, complaint: str, tmp_path:
 
 def test_what_is_marked_with_a_reason_is_left_alone(tmp_path: Path) -> None:
     text = '```python no-run="needs an account"\nx = \n```\n```console\n$ make demo\n$ pip install x\n```'
+    ended = run(page(tmp_path, text), tmp_path / "here")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_what_is_shown_of_an_output_may_differ_in_numbers_and_spaces_and_leave_lines_out(
+    tmp_path: Path,
+) -> None:
+    says = "import sys; print('Pass   rate', 1 / 3); print('Time 2s'); print('on stderr', file=sys.stderr)"
+    text = f'```console\n$ python -c "{says}"\nPass rate 0.1\n...\non stderr\n```'
     ended = run(page(tmp_path, text), tmp_path / "here")
     assert ended.returncode == 0, ended.stderr
 

@@ -77,6 +77,8 @@ def test_where_durations_are_known_the_time_left_is_work_by_slots_but_no_less_th
     assert seconds_left(gauge, slots=100, rate=5.0) == 30.0
     few = Gauge(expected=100, done=98, expected_work=40.0, longest_left=10.0)
     assert seconds_left(few, slots=50, rate=5.0) == 20.0, "two cases use two slots"
+    last = Gauge(expected=100, done=99, expected_work=2.0, longest_left=30.0)
+    assert seconds_left(last, slots=50, rate=5.0) == 2.0, "the longest has ended long ago"
 
 
 def test_where_they_are_not_known_the_rate_has_to_do() -> None:
@@ -84,6 +86,8 @@ def test_where_they_are_not_known_the_rate_has_to_do() -> None:
     assert seconds_left(Gauge(expected=100, done=0), slots=10, rate=0.0) is None
     assert seconds_left(Gauge(expected=None, done=5), slots=10, rate=5.0) is None
     assert seconds_left(Gauge(expected=5, done=5), slots=10, rate=0.0) == 0.0
+    stragglers = Gauge(expected=100, done=97, in_flight=3)
+    assert seconds_left(stragglers, slots=10, rate=5.0) is None, "how long the last ones take, no rate tells"
 
 
 @given(
@@ -99,7 +103,7 @@ def test_the_time_left_is_never_negative_and_never_less_than_the_longest_case(
 ) -> None:
     gauge = Gauge(expected=expected, done=done, expected_work=work, longest_left=longest)
     left = seconds_left(gauge, slots=slots, rate=rate)
-    assert left is None or left >= (longest if work and done < expected else 0)
+    assert left is None or left >= (min(longest, work) if done < expected else 0)
 
 
 def test_times_and_shares_read_as_people_write_them() -> None:
@@ -114,7 +118,7 @@ def test_times_and_shares_read_as_people_write_them() -> None:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (STARTED, "geography: 200 cases; 73 done before, to run: 27 interrupted, 100 new; 50 at a time"),
+        (STARTED, "geography: 200 cases; 73 done before, 127 to run (27 interrupted, 100 new); 50 at a time"),
         (
             Draining(at=0, reason="SIGINT received", in_flight=37),
             "finishing 37 in flight; Ctrl-C again",

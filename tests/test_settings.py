@@ -202,11 +202,11 @@ def test_a_relative_path_belongs_to_the_place_where_it_is_written(tmp_path: Path
     below.mkdir()
     (tmp_path / "paceline.toml").write_text("runs = 'kept'")
     assert effective({}, {}, below)["runs"] == str(tmp_path / "kept")
-    assert effective({}, {"PACELINE_RUNS": "kept"}, below)["runs"] == str(below / "kept")
+    assert effective({}, {"PACELINE_RUNS": "kept"}, below)["runs"] == "kept"
     assert effective({"runs": "/kept"}, {}, below)["runs"] == "/kept"
     assert effective({}, {}, below, BareSuite(settings={"runs": "kept"}))["runs"] == "/suites/kept"
     (tmp_path / "paceline.toml").unlink()
-    assert effective({}, {}, below)["runs"] == str(below / "runs")
+    assert effective({}, {}, below)["runs"] == "runs"
 
 
 # What is said about a mistake

@@ -15,36 +15,23 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack
 
-from paceline.conduct import Finished, Job, conduct
 from paceline.dataset.case import Case, InputsT, MetadataT, OutputT
-from paceline.dataset.files import (
-    SCHEMA_PATH,
-    DatasetSpec,
-    dataset_from_dict,
-    dataset_schema,
-    parse_dataset,
-    read_dataset,
-    write_dataset,
-)
-from paceline.dataset.rows import RowFile
+from paceline.dataset.rows import RowFile, is_row_file
 from paceline.dataset.spec import EvaluatorSpec
-from paceline.engine.loop import run_to_end
 from paceline.errors import DatasetError, UsageError
-from paceline.evaluators.registry import build, schema_of, spec_of
-from paceline.journal.audit import Audit, audit
 from paceline.options import EvaluateOptions, Options, Task
-from paceline.report import Report
-from paceline.report.report import FailOn
-from paceline.rescoring import rescore
-from paceline.tasks.callable import CallableTask
+
+if TYPE_CHECKING:
+    from paceline.conduct import Finished, Job
+    from paceline.dataset.files import DatasetSpec
+    from paceline.journal.audit import Audit
+    from paceline.report import Report
+    from paceline.report.report import FailOn
 
 __all__ = [
-    "Audit",
     "Dataset",
-    "Finished",
-    "Report",
     "RunInterrupted",
     "evaluate",
     "evaluate_sync",
@@ -79,8 +66,11 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         name: str | None = None,
         cases: Sequence[Case[InputsT, OutputT, MetadataT]] | RowFile,
         evaluators: Sequence[object] = (),
+        custom_evaluator_types: Sequence[type[Any]] = (),
     ) -> None:
         self.name = name
+        self.custom_evaluator_types = tuple(custom_evaluator_types)
+        """Classes that rows of a file may name, beside the built-in ones."""
         self.cases: list[Case[InputsT, OutputT, MetadataT]] | RowFile
         self.cases = cases if isinstance(cases, RowFile) else list(cases)
         self.evaluators: list[object] = list(evaluators)
@@ -145,8 +135,11 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         `map` says for rows which of their fields is our `inputs`, `expected_output`, `name`.
         """
         file = Path(path)
-        if fmt == "jsonl" or fmt == "csv" or (fmt is None and RowFile.reads(file)):
-            return cls(name=file.name.split(".")[0], cases=RowFile(file, mapping=map, fmt=fmt))
+        if fmt == "jsonl" or fmt == "csv" or (fmt is None and is_row_file(file)):
+            rows = RowFile(file, mapping=map, fmt=fmt)
+            return cls(name=file.name.split(".")[0], cases=rows, custom_evaluator_types=custom_evaluator_types)
+        from paceline.dataset.files import read_dataset
+
         return cls._from_spec(read_dataset(file, fmt=fmt), custom_evaluator_types, where=str(file))
 
     @classmethod
@@ -159,6 +152,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         default_name: str | None = None,
     ) -> Dataset[Any, Any, Any]:
         """Read a dataset from text."""
+        from paceline.dataset.files import parse_dataset
+
         return cls._from_spec(parse_dataset(contents, fmt, default_name=default_name), custom_evaluator_types)
 
     @classmethod
@@ -170,6 +165,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         default_name: str | None = None,
     ) -> Dataset[Any, Any, Any]:
         """Make a dataset of what such a file holds."""
+        from paceline.dataset.files import dataset_from_dict
+
         return cls._from_spec(dataset_from_dict(data, default_name=default_name), custom_evaluator_types)
 
     @classmethod
@@ -187,10 +184,13 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         self,
         path: str | os.PathLike[str],
         fmt: TextFormat | None = None,
-        schema_path: str | Path | None = SCHEMA_PATH,
+        schema_path: str | Path | None = "./{stem}_schema.json",
         custom_evaluator_types: Sequence[type[Any]] = (),
     ) -> None:
         """Write YAML or JSON in Pydantic Evals' format, and a JSON schema beside it for editors."""
+        from paceline.dataset.files import DatasetSpec, write_dataset
+        from paceline.evaluators.registry import schema_of
+
         written = DatasetSpec(
             name=self.name,
             cases=tuple(replace(case, evaluators=_written(case.evaluators)) for case in self._listed()),
@@ -207,6 +207,9 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
     @classmethod
     def model_json_schema_with_evaluators(cls, custom_evaluator_types: Sequence[type[Any]] = ()) -> dict[str, Any]:
         """The JSON schema of dataset files."""
+        from paceline.dataset.files import dataset_schema
+        from paceline.evaluators.registry import schema_of
+
         return dataset_schema(schema_of(custom_evaluator_types))
 
     # Running
@@ -221,10 +224,14 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
 
 def _built(specs: Iterable[object], custom: Sequence[type[Any]], where: str) -> tuple[object, ...]:
+    from paceline.evaluators.registry import build
+
     return tuple(build(spec, custom, where=where) for spec in specs if isinstance(spec, EvaluatorSpec))
 
 
 def _written(evaluators: Iterable[object]) -> tuple[EvaluatorSpec, ...]:
+    from paceline.evaluators.registry import spec_of
+
     return tuple(EvaluatorSpec.parse(spec_of(evaluator)) for evaluator in evaluators)
 
 
@@ -247,6 +254,8 @@ async def evaluate(
 
     Cancelling it cuts off what is in flight; what is on record stays, and the same call goes on from there.
     """
+    from paceline.conduct import conduct
+
     finished = await conduct(job_of(dataset, task, Options.of(options)))
     return _delivered(finished)
 
@@ -271,6 +280,9 @@ def job_of(
     command: Sequence[str] = (),
 ) -> Job:
     """What is to be carried out, checked as far as that goes without reading the cases."""
+    from paceline.conduct import Job
+    from paceline.tasks.callable import CallableTask
+
     tasks = dict(options.variants or {})
     if (task is None) == (not tasks):
         raise UsageError(
@@ -281,6 +293,7 @@ def job_of(
     return Job(
         suite=options.name or dataset.name or "unnamed",
         cases=dataset.cases,
+        custom=dataset.custom_evaluator_types,
         tasks={name: CallableTask(call) for name, call in tasks.items()},
         evaluators=(*dataset.evaluators, *evaluators),
         options=options,
@@ -291,6 +304,9 @@ def job_of(
 
 def run_job(job: Job) -> Finished:
     """Carry a job out from sync code, with signals handled where this is the main thread."""
+    from paceline.conduct import conduct
+    from paceline.engine.loop import run_to_end
+
     return run_to_end(lambda: conduct(job, owns_process=True), debug=job.options.debug)
 
 
@@ -304,8 +320,29 @@ def _delivered(finished: Finished) -> Report:
     return finished.report
 
 
+def rescore(
+    path: str | os.PathLike[str],
+    *,
+    evaluators: Sequence[object] | None = None,
+    expected: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    **options: Unpack[EvaluateOptions],
+) -> Report:
+    """Score the stored outputs of a run, or a results file of another harness, into a new run; the task is not called.
+
+    Without `evaluators` those of the run are made again, as far as they are built-in ones. `expected` replaces what the
+    cases expect: a mapping by case name, or a file with an id and an expected answer in each row.
+    """
+    from paceline.rescoring import rescoring_job
+
+    return _delivered(
+        run_job(rescoring_job(path, evaluators=evaluators, expected=expected, options=Options.of(options)))
+    )
+
+
 def verify(path: str | os.PathLike[str]) -> Audit:
     """Audit a run: torn, damaged, duplicate, missing, foreign or hand-edited lines, and blobs."""
+    from paceline.journal.audit import audit
+
     return audit(path)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from paceline.engine.lifecycle import Lifecycle
 
 Concurrency = int | Literal["auto"] | None
+Order = Literal["auto", "given", "longest", "shuffle"]
 Task = Callable[[Any], Any]
 
 
@@ -38,7 +39,7 @@ class EvaluateOptions(TypedDict, total=False):
     drain_timeout: float
     evaluator_concurrency: int | None
     budget: Budget | Mapping[str, Any] | None
-    order: str
+    order: Order
     variants: Mapping[str, Task] | None
     on_event: Callable[[AnyEvent], None] | None
     retry_errors: bool
@@ -81,7 +82,7 @@ class Options:
     drain_timeout: float = 60.0
     evaluator_concurrency: int | None = None
     budget: Any = None
-    order: str = "auto"
+    order: Order = "auto"
     variants: Mapping[str, Task] | None = None
     """Several tasks on the same cases, by name; `task` is then None."""
     on_event: Callable[[AnyEvent], None] | None = None

@@ -84,7 +84,8 @@ def seconds_left(gauge: Gauge, *, slots: int, rate: float) -> float | None:
     """How long the run will still take, or None while nobody can tell.
 
     Where durations are known, it is the work that remains, shared by the slots, and never less than the
-    longest case that remains. Else the rate so far has to do.
+    longest case that remains. Else the rate so far has to do, as long as cases wait for their turn: it says
+    nothing about how long those will take that are the last.
     """
     if gauge.expected is None:
         return None
@@ -92,8 +93,10 @@ def seconds_left(gauge: Gauge, *, slots: int, rate: float) -> float | None:
     if left <= 0:
         return 0.0
     if gauge.expected_work > 0:
-        return max(gauge.expected_work / max(1, min(slots, left)), gauge.longest_left)
-    return left / rate if rate > 0 else None
+        shared = gauge.expected_work / max(1, min(slots, left))
+        return max(shared, min(gauge.longest_left, gauge.expected_work))
+    waiting = left - gauge.in_flight - gauge.scoring - gauge.retrying
+    return left / rate if rate > 0 and waiting > 0 else None
 
 
 def counts(gauge: Gauge) -> list[tuple[int, str]]:
@@ -163,8 +166,9 @@ def _started(event: RunStarted) -> str:
     cases = "an open-ended source" if event.expected is None else _plural(event.expected, "case")
     parts = [f"{event.suite}: {cases}"]
     if event.done_before:
+        left = "" if event.expected is None else f", {event.expected - event.done_before:,} to run"
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(event.open_reasons.items()))
-        parts.append(f"{event.done_before:,} done before, to run: {reasons or 'nothing'}")
+        parts.append(f"{event.done_before:,} done before{left}" + (f" ({reasons})" if reasons else ""))
     parts.append(f"{event.concurrency:,} at a time, {event.order}")
     where = f"\nrecord: {event.path}" if event.path else ""
     return "; ".join(parts) + where

@@ -10,21 +10,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from paceline.conduct import Job, conduct
+from paceline.conduct import Job
 from paceline.dataset.case import Case
 from paceline.dataset.spec import EvaluatorSpec
-from paceline.engine.loop import run_to_end
 from paceline.engine.ports import Stored, Turn
 from paceline.engine.source import stored_turn
 from paceline.errors import DatasetError, JournalForeign, UsageError
 from paceline.evaluators.registry import build
 from paceline.journal.journal import Journal
 from paceline.journal.records import ErrorClass, ErrorFacts, Key, RunLine
-from paceline.options import EvaluateOptions, Options
+from paceline.options import Options
 from paceline.report import Report
 from paceline.report.rows import ReportCase, ReportCaseFailure
 from paceline.runs import first_line
@@ -53,29 +52,6 @@ class Answered(NamedTuple):
     attempts: int
 
 
-def rescore(
-    path: str | os.PathLike[str],
-    *,
-    evaluators: Sequence[object] | None = None,
-    expected: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-    **options: Unpack[EvaluateOptions],
-) -> Report:
-    """Score the stored outputs of a run, or a results file of another harness, into a new run.
-
-    Without `evaluators` those of the run are made again, as far as they are built-in ones. `expected` replaces what the
-    cases expect: a mapping by case name, or a file with an id and an expected answer in each row.
-    """
-    finished = run_to_end(
-        lambda: conduct(
-            rescoring_job(path, evaluators=evaluators, expected=expected, options=Options.of(options)),
-            owns_process=True,
-        )
-    )
-    if finished.ending.error is not None:
-        raise finished.ending.error
-    return finished.report
-
-
 def rescoring_job(
     path: str | os.PathLike[str],
     *,
@@ -84,7 +60,10 @@ def rescoring_job(
     options: Options,
     command: Sequence[str] = (),
 ) -> Job:
-    """The job of scoring what is stored at `path`."""
+    """The job of scoring what is stored at `path`.
+
+    Without `evaluators` those of the run are made again. `expected` replaces what the cases expect.
+    """
     gold = expected if isinstance(expected, Mapping) or expected is None else read_expected(expected)
     if is_foreign(path):
         if evaluators is None:
@@ -253,5 +232,3 @@ def _named(row: Mapping[str, Any], where: str) -> str:
 def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
-
-__all__ = ["read_expected", "read_results", "rescore", "rescoring_job"]

@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,10 +53,16 @@ def find_runs(root: Path, suite: str | None = None) -> Iterator[FoundRun]:
     """The runs under a directory, latest first."""
     folder = _directory_name(suite) if suite is not None else "*"
     found = [each.parent for each in root.glob(f"{folder}/*/journal.jsonl")]
-    for path in sorted(found, key=lambda path: path.name, reverse=True):
-        line = first_line(path)
-        if line is not None and (suite is None or line.suite == suite):
-            yield FoundRun(path, line)
+    found.sort(key=_stamp_of, reverse=True)
+    for _, same_second in groupby(found, key=_stamp_of):
+        runs = [FoundRun(path, line) for path in same_second if (line := first_line(path)) is not None]
+        for run in sorted(runs, key=lambda run: run.line.started, reverse=True):
+            if suite is None or run.line.suite == suite:
+                yield run
+
+
+def _stamp_of(path: Path) -> str:
+    return path.name.rpartition("-")[0]
 
 
 def latest_run(root: Path, suite: str | None = None) -> FoundRun:

@@ -351,11 +351,10 @@ def _choose(setting: Setting, places: Iterable[Mapping[str, Written]], cwd: Path
     for place in places:
         if (written := place.get(setting.name)) is not None:
             value = setting.read(written.value, written.origin)
-            if setting.kind is PATH:
-                value = str((written.base or cwd) / value)
+            if setting.kind is PATH and written.base is not None and written.base.resolve() != cwd.resolve():
+                value = str(written.base / value)
             return Chosen(value, written.origin)
-    default = str(cwd / setting.default) if setting.kind is PATH else setting.default
-    return Chosen(default, "default")
+    return Chosen(setting.default, "default")
 
 
 def _from_flags(flags: Mapping[str, object]) -> dict[str, Written]:

@@ -95,14 +95,12 @@ def is_lossy(raw: bytes | msgspec.Raw) -> bool:
 
 def content_hash(*raws: bytes | msgspec.Raw) -> str:
     """Sixteen hex digits that name encoded values. The order of the keys in an object makes no difference."""
-    digest = blake2b(digest_size=8)
-    for raw in raws:
-        content = bytes(raw)
-        if b"{" in content:
-            content = _to_sorted_json(_from_json(content))
-        digest.update(b"%d:" % len(content))  # so that ("a", "bc") is not ("ab", "c")
-        digest.update(content)
-    return digest.hexdigest()
+    joined = b"\0".join(raws)  # JSON has no such byte, so ("a", "bc") is not ("ab", "c")
+    if b"{" in joined:
+        joined = b"\0".join(
+            [_to_sorted_json(_from_json(raw)) if b"{" in raw else raw for raw in joined.split(b"\0")]
+        )
+    return blake2b(joined, digest_size=8).hexdigest()
 
 
 # --- plain data ---------------------------------------------------------------------------------------------

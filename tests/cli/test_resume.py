@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,17 @@ SLOW = """
 """
 
 
-def wait_for_calls(shell: Shell, number: int) -> None:
-    """Until the task was called so often."""
+def wait_until(so: Callable[[], bool]) -> None:
+    """Until something that another process does is so."""
     deadline = time.monotonic() + 30
-    while len(shell.calls) < number:
+    while not so():
         assert time.monotonic() < deadline, "the run does not come that far"
         time.sleep(0.02)
+
+
+def wait_for_calls(shell: Shell, number: int) -> None:
+    """Until the task was called so often."""
+    wait_until(lambda: len(shell.calls) >= number)
 
 
 def hurry(shell: Shell) -> None:
@@ -60,18 +66,19 @@ def test_after_a_kill_resume_runs_what_is_missing_from_anywhere(
 ) -> None:
     shell.write("slow.py", SLOW)
     process = shell.starts("run", "slow.py", "--repeat", "1", "-j", "6", "-q")
-    wait_for_calls(shell, 6)
+    wait_for_calls(shell, 8)
+    (run,) = (shell.folder / "runs" / "slow").iterdir()
+    wait_until(lambda: (run / "journal.jsonl").read_text().count('"kind":"outcome"') == 4)
     process.kill()
     process.communicate()
     hurry(shell)
-    (run,) = (shell.folder / "runs" / "slow").iterdir()
     elsewhere = shell.folder / "elsewhere"
     elsewhere.mkdir()
     ended = shell.runs("resume", str(run), "--json", cwd=elsewhere)
     assert ended.returncode == 0, ended.stderr
     document = json.loads(ended.stdout)
     assert (document["n"], document["n_passed"], document["n_open"]) == (8, 8, 0)
-    assert sorted(shell.calls[6:]) == ["case-4", "case-5", "case-6", "case-7"]
+    assert sorted(shell.calls[8:]) == ["case-4", "case-5", "case-6", "case-7"]
 
 
 def test_the_latest_run_is_resumed_if_none_is_named(shell: Shell, suite: Path) -> None:
@@ -117,7 +124,9 @@ def test_a_run_that_was_started_from_python_says_how_to_go_on(shell: Shell) -> N
         Dataset(cases=[Case(inputs=1)]).evaluate_sync(lambda x: x, journal="out", progress=False)
         """,
     )
-    assert shell.python("program.py").wait(60) == 0
+    process = shell.python("program.py")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
     told = shell.types("resume", "out")
     assert told.exit_code == 2
     assert "was not started by `paceline run`" in told.stderr
@@ -187,7 +196,7 @@ def test_nobody_reading_stderr_changes_nothing(shell: Shell, suite: Path) -> Non
     os.close(writing)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "record: " in out
+    assert "6 of 6" in out
 
 
 def test_closed_standard_streams_do_not_reach_the_record(shell: Shell, suite: Path) -> None:
@@ -196,5 +205,7 @@ def test_closed_standard_streams_do_not_reach_the_record(shell: Shell, suite: Pa
         "import os, sys; [os.close(number) for number in (0, 1, 2)]; "
         "os.execv(sys.executable, [sys.executable, '-m', 'paceline.cli', *sys.argv[1:]])"
     )
-    assert shell.python("-c", close_and_run, "run", "doubles.py", "-o", "out").wait(60) == 0
+    process = shell.python("-c", close_and_run, "run", "doubles.py", "-o", "out")
+    process.communicate(timeout=60)
+    assert process.returncode == 0
     assert shell.types("verify", "out").exit_code == 0

@@ -21,8 +21,8 @@ def test_a_suite_is_run_reported_and_recorded(shell: Shell, suite: Path) -> None
     assert sorted(shell.calls) == ALL
     (run,) = (shell.folder / "runs" / "doubles").iterdir()
     assert (run / "journal.jsonl").exists()
-    assert f"record: {run.relative_to(shell.folder)}" in told.stdout
-    assert "6/6" in told.stderr, "progress goes to stderr"
+    assert f"Run {run.relative_to(shell.folder)}" in told.stdout
+    assert "doubles: 6 cases" in told.stderr, "progress goes to stderr"
 
 
 def test_without_a_target_the_one_suite_here_is_run(shell: Shell, suite: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_selection_of_nothing_is_wrong_usage(shell: Shell, suite: Path) -> Non
         ({"RAISES": "3"}, [], 1),
         ({"RAISES": "3"}, ["--fail-on", "none"], 0),
         ({"RAISES": "0"}, ["--budget-failures", "1", "-j", "1"], 4),
-        ({"WRONG": "0"}, ["--fail-fast", "-j", "1"], 4),
+        ({"WRONG": "1"}, ["--fail-fast", "-j", "1"], 4),
         ({}, ["--repeat", "0"], 2),
         ({"PACELINE_TIMEOUT": "soon"}, [], 2),
     ],
@@ -169,7 +169,7 @@ def test_verbose_tells_each_case(shell: Shell, suite: Path) -> None:
 def test_a_dry_run_says_what_would_run_and_runs_nothing(shell: Shell, suite: Path) -> None:
     told = shell.types("run", "doubles.py", "--dry-run", "--repeat", "2")
     assert told.exit_code == 0
-    assert "doubles: 6 cases x 2" in told.stdout
+    assert "doubles: 12 in all, 2 times each" in told.stdout
     assert "would run: 12\n  12 new" in told.stdout
     assert shell.calls == []
     assert not (shell.folder / "runs").exists()

@@ -88,7 +88,8 @@ def test_a_function_is_given_what_it_names(function: Callable[..., object], expe
 
 
 @pytest.mark.parametrize(
-    "function", [lambda c: c, lambda whatever, limit=3: whatever, lambda *seen: seen[0], lambda context: context]
+    "function",
+    [lambda c: c, lambda whatever, limit=3: whatever, lambda *seen: seen[0], lambda context: context],
 )
 def test_a_lone_parameter_of_another_name_gets_the_context(function: Callable[..., object]) -> None:
     assert said(function) is CASE

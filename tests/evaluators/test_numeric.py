@@ -98,7 +98,9 @@ def test_a_percentage_is_known_as_one(text: str) -> None:
         ("46%", 45, False),
     ],
 )
-def test_a_percentage_may_be_meant_either_way_unless_both_are(output: object, expected: object, answer: bool) -> None:
+def test_a_percentage_may_be_meant_either_way_unless_both_are(
+    output: object, expected: object, answer: bool
+) -> None:
     assert passes(NumericClose(), output, expected) is answer
 
 
@@ -149,7 +151,8 @@ def test_the_reason_says_which_number_was_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"rel_tol": -1.0}, {"abs_tol": math.nan}, {"rel_tol": math.inf}, {"value": "none"}, {"value": math.nan}]
+    "wrong",
+    [{"rel_tol": -1.0}, {"abs_tol": math.nan}, {"rel_tol": math.inf}, {"value": "none"}, {"value": math.nan}],
 )
 def test_settings_that_could_never_be_met_are_refused_at_construction(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
@@ -159,7 +162,11 @@ def test_settings_that_could_never_be_met_are_refused_at_construction(wrong: dic
 @given(st.integers(-(10**12), 10**12), st.sampled_from(["", "$", "€"]))
 def test_a_number_is_found_however_it_is_written(number: int, currency: str) -> None:
     sign, digits = ("-" if number < 0 else ""), f"{abs(number):,}"
-    for text in (f"{sign}{currency}{digits}", f"In 3 steps: {sign}{currency}{digits}.", f"#### {sign}{digits}"):
+    for text in (
+        f"{sign}{currency}{digits}",
+        f"In 3 steps: {sign}{currency}{digits}.",
+        f"#### {sign}{digits}",
+    ):
         found = number_in(text)
         assert found is not None
         assert found.value == number

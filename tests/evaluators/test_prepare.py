@@ -53,6 +53,10 @@ async def graded(output: object) -> float:
     return 0.5
 
 
+def promising(output: object) -> Awaitable[float]:
+    return graded(output)
+
+
 @instant
 def quick(output: object) -> bool:
     return True
@@ -80,7 +84,7 @@ def labels(*evaluators: object) -> list[str]:
         (graded, "loop"),
         (functools.partial(graded), "loop"),
         (AsyncCall(), "loop"),
-        (lambda output: graded(output), "thread"),
+        (promising, "thread"),
     ],
 )
 def test_only_what_is_marked_instant_runs_in_place(evaluator: object, mode: str) -> None:
@@ -104,7 +108,12 @@ def test_a_mode_may_differ_from_instance_to_instance() -> None:
 
 
 def test_labels_are_unique_and_in_the_order_given() -> None:
-    assert labels(Equals(1), Equals(2), Contains("x"), Equals(3)) == ["Equals", "Equals_2", "Contains", "Equals_3"]
+    assert labels(Equals(1), Equals(2), Contains("x"), Equals(3)) == [
+        "Equals",
+        "Equals_2",
+        "Contains",
+        "Equals_3",
+    ]
     assert labels(slow, lambda output: True, lambda ctx: True) == ["slow", "lambda", "lambda_2"]
     assert labels(functools.partial(slow), Foreign(), AsyncCall()) == ["slow", "Foreign", "AsyncCall"]
 
@@ -179,7 +188,7 @@ def test_what_is_no_evaluator_is_refused_with_a_remedy(evaluator: object, proble
 
 
 def test_calling_a_sync_function_that_returns_an_awaitable_returns_it() -> None:
-    (prepared,) = prepare([lambda output: graded(output)])
+    (prepared,) = prepare([promising])
     returned = prepared.call(finished("x"))
     assert inspect.isawaitable(returned)
 

@@ -18,7 +18,11 @@ from tests.evaluators.cases import finished, passes, reason
 PERSON = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
-    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}, "child": {"$ref": "#"}},
+    "properties": {
+        "name": {"type": "string"},
+        "age": {"type": "integer", "minimum": 0},
+        "child": {"$ref": "#"},
+    },
     "required": ["name"],
 }
 
@@ -49,7 +53,9 @@ def test_valid_is_what_the_schema_says(schema: Any, output: object, answer: bool
 
 
 def test_the_reason_names_place_and_fault_and_is_short() -> None:
-    assert reason(JSONSchema(PERSON), '{"name": "Ada", "age": "old"}') == "$.age: 'old' is not of type 'integer'"
+    assert (
+        reason(JSONSchema(PERSON), '{"name": "Ada", "age": "old"}') == "$.age: 'old' is not of type 'integer'"
+    )
     assert reason(JSONSchema({"items": {"type": "string"}}), [1] * 9).endswith("; and more")
     assert len(reason(JSONSchema({"type": "string"}), ["x" * 100_000])) < 1000
 
@@ -76,7 +82,11 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a schema went to the network")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    nested = {"$id": "https://a.example/", "$defs": {"x": {"$id": "b", "$ref": "https://c.example/"}}, "$ref": "b"}
+    nested = {
+        "$id": "https://a.example/",
+        "$defs": {"x": {"$id": "b", "$ref": "https://c.example/"}},
+        "$ref": "b",
+    }
     evaluator = JSONSchema(nested)
     with pytest.raises(Exception, match=r"c\.example"):
         evaluator.evaluate(finished("1"))

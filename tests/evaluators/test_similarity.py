@@ -98,7 +98,10 @@ def test_without_an_expected_output_nothing_is_said() -> None:
 
 @pytest.mark.parametrize("output", [None, 3, ["x"]])
 def test_an_output_that_is_not_text_has_nothing_in_common_with_text(output: object) -> None:
-    assert asked(TextSimilarity(0.5), finished(output, "x")) == {"TextSimilarity": 0.0, "TextSimilarity_pass": False}
+    assert asked(TextSimilarity(0.5), finished(output, "x")) == {
+        "TextSimilarity": 0.0,
+        "TextSimilarity_pass": False,
+    }
 
 
 def test_an_expected_output_that_is_not_text_is_an_error() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,11 @@ from paceline.evaluators.structure import NotJSON, differences, json_in
 from tests.evaluators.cases import finished, passes, reason
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
@@ -60,7 +64,7 @@ class Model(pydantic.BaseModel):
         (Model(points=[1]), {"points": [1]}, True),
         ({1: "a"}, {"1": "a"}, True),
         (np.array([1, 2]), [1, 2], True),
-        (datetime.date(2026, 11, 18), '"2026-11-18"', True),
+        (dt.date(2026, 11, 18), '"2026-11-18"', True),
         ("{}", None, None),
     ],
 )

@@ -32,7 +32,7 @@ def test_a_value_is_shown_in_a_few_words(value: object) -> None:
     assert 0 < len(brief(value)) < 2500
 
 
-@given(st.recursive(st.text() | st.integers() | st.floats() | st.none(), lambda inner: st.lists(inner)))
+@given(st.recursive(st.text() | st.integers() | st.floats() | st.none(), st.lists))
 def test_a_small_value_is_shown_as_it_is_and_a_large_one_shortened(value: object) -> None:
     assert brief(value) == repr(value) or "..." in brief(value)
 

@@ -107,6 +107,16 @@ class VolatileDisk(OsDisk):
             self._unsynced_names = {name for name in self._unsynced_names if name.parent != path}
 
 
+class HastyDisk(OsDisk):
+    """Keeps nothing safe, and takes no time for it."""
+
+    def sync(self, fd: int) -> None:
+        pass
+
+    def sync_directory(self, path: Path) -> None:
+        pass
+
+
 class ShortDisk(OsDisk):
     """Takes no more than `most` bytes at a time."""
 

@@ -162,9 +162,8 @@ def let_debugger_in(task: Callable[..., Any]) -> Callable[..., Any]:
 
     def look(error: BaseException) -> None:
         import pdb
-        import traceback
 
-        traceback.print_exception(error)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
         pdb.post_mortem(error.__traceback__)
 
     if inspect.iscoroutinefunction(task):

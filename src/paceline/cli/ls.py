@@ -50,7 +50,7 @@ def _counts(standing: Any) -> str:
     numbers = [
         (tally.passed, "passed"),
         (tally.failed, "failed"),
-        (errors, "errors"),
+        (errors, "error" if errors == 1 else "errors"),
         (tally.unasserted, "unasserted"),
     ]
     told = ", ".join(f"{number:,} {word}" for number, word in numbers if number)

@@ -57,7 +57,7 @@ def view_flags(command: CommandT) -> CommandT:
     """What is shown, and where."""
     options = (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout."),
-        click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
+        click.option("-q", "--quiet", is_flag=True, help="No progress and no report."),
         click.option("-v", "--verbose", is_flag=True, help="Print a line for each case."),
         click.option(
             "--debug", is_flag=True, help="One case at a time, full tracebacks, a debugger on errors."

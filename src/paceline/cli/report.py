@@ -35,7 +35,6 @@ def command(run: str | None, failures: bool, case: str | None, as_json: bool) ->
     else:
         with unless_gone():
             report.print()
-        say(f"record: {report.path}")
     return 0
 
 
@@ -83,10 +82,19 @@ def _why(row: Row) -> str:
 def _in_full(row: Row) -> str:
     lines = [_head(row)]
     for name, value in _document(row).items():
-        if name not in ("case", "repeat", "variant", "outcome", "passed") and value not in (None, {}, []):
-            text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-            lines.append(f"{name}: {text}" if "\n" not in text else f"{name}:\n{text.rstrip()}")
+        if name in ("case", "repeat", "variant", "outcome", "passed") or value in (None, {}, []):
+            continue
+        if name == "results":
+            lines += [f"{each}: {_said(result)}" for each, result in value.items()]
+            continue
+        text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+        lines.append(f"{name}: {text}" if "\n" not in text else f"{name}:\n{text.rstrip()}")
     return "\n".join(lines)
+
+
+def _said(result: dict[str, Any]) -> str:
+    value = json.dumps(result["value"], ensure_ascii=False)
+    return f"{value}, because {result['reason']}" if result["reason"] else value
 
 
 def _document(row: Row) -> dict[str, Any]:

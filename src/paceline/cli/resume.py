@@ -33,11 +33,17 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> int:
     path = find_run(run).resolve()
     written = _started_by(path)
     starter, start = STARTERS[written[1]]
-    params = {**starter.make_context(written[1], written[2:]).params, "output": str(path)}
+    params = {**starter.make_context(written[1], written[2:]).params, "output": _from_here(path)}
     overruled = given_of(given, ctx)
     if unknown := sorted(set(overruled) - set(params)):
         raise UsageError(f"`paceline {written[1]}` takes no {', '.join(unknown)}", hint="leave it out")
     return start(written, {**params, **overruled})
+
+
+def _from_here(path: Path) -> str:
+    """A path as people like to read it: relative, where it lies below the current directory."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _started_by(path: Path) -> list[str]:

@@ -41,9 +41,10 @@ def run_flags(command: CommandT) -> CommandT:
         click.option("--accept-changes", is_flag=True, help="Go on although the suite has changed."),
         click.option("--dry-run", is_flag=True, help="Say what would run, and why; run nothing."),
     )
+    command = view_flags(setting_flags(command))
     for option in reversed(options):
         command = option(command)
-    return setting_flags(view_flags(command))
+    return command
 
 
 @click.command("run", cls=Verb)
@@ -196,12 +197,9 @@ def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool) -> int
             report.print()
     if finished.ending.error is not None:
         raise finished.ending.error
-    if report.path is not None:
-        if finished.ending.how != "complete":
-            warn(f"incomplete: {finished.ending.reason}")
-            warn(f"go on with: paceline resume {report.path}")
-        elif not (quiet or as_json):
-            say(f"record: {report.path}")
+    if report.path is not None and finished.ending.how != "complete":
+        warn(f"incomplete: {finished.ending.reason}")
+        warn(f"go on with: paceline resume {report.path}")
     return code
 
 
@@ -237,11 +235,11 @@ def tell_plan(job: Job, *, as_json: bool) -> int:
 
 def _plan_in_words(plan: dict[str, Any]) -> str:
     reasons = "".join(f"\n  {number:,} {reason}" for reason, number in plan["reasons"].items())
-    times = [f"{plan['repeat']} times"] if plan["repeat"] > 1 else []
+    times = [f"{plan['repeat']} times each"] if plan["repeat"] > 1 else []
     times += [f"{len(plan['variants'])} variants"] if len(plan["variants"]) > 1 else []
     return "\n".join(
         (
-            f"{plan['suite']}: {plan['expected']:,} to have{''.join(f', {each}' for each in times)}",
+            f"{plan['suite']}: {plan['expected']:,} in all{''.join(f', {each}' for each in times)}",
             f"done already: {plan['done']:,}",
             f"would run: {plan['to_run']:,}{reasons}",
             f"at a time: {plan['concurrency'] or 'all'}, {plan['order']}",

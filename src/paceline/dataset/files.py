@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -40,7 +41,7 @@ from paceline.dataset.documents import (
 )
 from paceline.dataset.documents import Path as DataPath
 from paceline.dataset.identity import TWICE_HINT, AnyCase, objection_to
-from paceline.dataset.problems import Problems
+from paceline.dataset.problems import Problems, kind_of
 from paceline.dataset.spec import EvaluatorSpec, Spec
 from paceline.errors import DatasetError
 from paceline.settings import nearest
@@ -117,7 +118,7 @@ def _dataset(document: Document, *, default_name: str | None) -> DatasetSpec:
     data = document.data
     if not isinstance(data, Mapping):
         raise DatasetError(
-            f"{document.name or 'the dataset'} is {_kind(data)}, not a mapping with `cases`",
+            f"{document.name or 'the dataset'} is {kind_of(data)}, not a mapping with `cases`",
             hint="begin with `cases:` and a list below it; rows, one case on each line, go by .jsonl",
         )
     problems = Problems()
@@ -171,7 +172,7 @@ class _Reader:
             return ()
         if _is_list(written):
             return written
-        what = f"`{path[-1]}` is {_kind(written)}, not a list"
+        what = f"`{path[-1]}` is {kind_of(written)}, not a list"
         self._problems.add(
             self._document.where(path), what, f"write a list, even of one: `{path[-1]}: [...]`"
         )
@@ -180,7 +181,7 @@ class _Reader:
     def _case(self, path: DataPath, data: object) -> AnyCase | None:
         if not isinstance(data, Mapping):
             hint = "each case is a mapping with `inputs:`, and what else there is to say"
-            self._problems.add(self._document.where(path), f"a case is {_kind(data)}, not a mapping", hint)
+            self._problems.add(self._document.where(path), f"a case is {kind_of(data)}, not a mapping", hint)
             return None
         _check_fields(self._document, path, data, _CASE_FIELDS, self._problems)
         if "inputs" not in data:
@@ -239,20 +240,6 @@ def _is_list(data: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(data, Sequence) and not isinstance(data, str | bytes)
 
 
-_KINDS: Final = (
-    (type(None), "empty"),
-    (str, "text"),
-    (bool, "true or false"),
-    (int | float, "a number"),
-    (Mapping, "a mapping"),
-    (Sequence, "a list"),
-)
-
-
-def _kind(data: object) -> str:
-    return next((name for kind, name in _KINDS if isinstance(data, kind)), f"a {type(data).__name__}")
-
-
 # --- writing ------------------------------------------------------------------------------------------------
 
 
@@ -272,13 +259,14 @@ def write_dataset(
     path = Path(path)
     fmt = fmt or format_of(path)
     data = _as_data(dataset, fmt)
-    reference = None
+    schema_file = reference = None
     if schema_path is not None:
         schema_file = path.parent / str(schema_path).format(stem=path.stem)
         reference = Path(os.path.relpath(schema_file, path.parent)).as_posix()
-        _write_if_changed(schema_file, _json(dataset_schema(evaluator_schema)))
     text = _yaml_text(data, reference) if fmt == "yaml" else _json_text(data, reference)
     _check_reads_back(text, data, fmt)
+    if schema_file is not None:
+        _write_if_changed(schema_file, _json(dataset_schema(evaluator_schema)))
     _replace(path, text)
 
 
@@ -382,12 +370,15 @@ def _is_text(text: str) -> bool:
 
 
 def _check_reads_back(text: str, data: dict[str, Any], fmt: Format) -> None:
-    read = _document(text, fmt, "").data
+    try:
+        read = _document(text, fmt, "").data
+    except DatasetError:
+        read = {}
     read.pop("$schema", None)
     if repr(_comparable(read)) != repr(_comparable(data)):
         raise DatasetError(
             f"this dataset would not read back from {fmt.upper()} as it is",
-            hint="write it as .json" if fmt == "yaml" else "a key that is not text may be the reason",
+            hint="write it as .json" if fmt == "yaml" else "keep it in Python",
         )
 
 
@@ -395,7 +386,7 @@ def _comparable(data: object) -> object:
     """The data, with times as their text: the same moment may have its zone from another source."""
     if isinstance(data, dict):
         return [(key, _comparable(value)) for key, value in data.items()]
-    if isinstance(data, list):
+    if isinstance(data, list | tuple):
         return [_comparable(value) for value in data]
     return data.isoformat() if isinstance(data, datetime) else data
 
@@ -417,7 +408,8 @@ def _replace(path: Path, text: str) -> None:
         beside.write_text(text, encoding="utf-8", newline="\n")
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
         raise DatasetError(f"{path}: {error.strerror}", hint="choose a folder that can be written to")
 
 

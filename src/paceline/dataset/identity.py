@@ -8,6 +8,7 @@ within the dataset changes nothing. Several of the same content are told apart b
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
@@ -26,12 +27,13 @@ def identify(cases: Iterable[AnyCase]) -> Iterator[tuple[str, AnyCase]]:
     """Give each case the name it is known by, one at a time; refuse a name that was there before."""
     # Hashes, not names, for the sake of a million cases. An alarm is checked before it is believed.
     taken: set[int] = set()
-    repeats: dict[str, int] = {}
+    repeats: Counter[str] = Counter()
     for position, case in enumerate(cases, start=1):
         if case.name is None:
             known_as = name_of_content(case)
             if hash(known_as) in taken:
-                known_as = next_ordinal(known_as, repeats)
+                repeats[known_as] += 1
+                known_as = with_ordinal(known_as, 1 + repeats[known_as])
         else:
             known_as = case.name
             if objection := objection_to(known_as):
@@ -48,10 +50,9 @@ def name_of_content(case: AnyCase) -> str:
     return f"#{content_hash(*contents)[:12]}"
 
 
-def next_ordinal(known_as: str, repeats: dict[str, int]) -> str:
-    """The name of one more case of the same content; `repeats` keeps count."""
-    repeats[known_as] = ordinal = repeats.get(known_as, 1) + 1
-    return f"{known_as}-{ordinal}"
+def with_ordinal(known_as: str, ordinal: int) -> str:
+    """The name of the first, second, third case of the same content."""
+    return known_as if ordinal == 1 else f"{known_as}-{ordinal}"
 
 
 def objection_to(name: object) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from paceline.errors import DatasetError
@@ -26,6 +27,9 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: list[Problem] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
 
     @property
     def full(self) -> bool:
@@ -52,3 +56,19 @@ class Problems:
                     lines.append(f"  {problem}{remedy}")
                     said.add(problem.hint)
                 raise DatasetError("\n".join(lines), hint="mend these and start again: nothing has run")
+
+
+_KINDS: Final[tuple[tuple[type, str], ...]] = (
+    (type(None), "empty"),
+    (str, "text"),
+    (bool, "true or false"),
+    (int, "a number"),
+    (float, "a number"),
+    (Mapping, "a mapping"),
+    (Sequence, "a list"),
+)
+
+
+def kind_of(data: object) -> str:
+    """What data is, in the words of those who write files."""
+    return next((name for kind, name in _KINDS if isinstance(data, kind)), f"a {type(data).__name__}")

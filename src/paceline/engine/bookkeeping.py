@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -33,6 +33,11 @@ from paceline.journal.records import (
 
 Listener = Callable[[AnyEvent], None]
 
+# One empty value for all lines that have none: a fresh one each would cost more than the rest of the line.
+NO_METRICS: Final[dict[str, int | float]] = {}
+NO_SCORES: Final[list[Score]] = []
+NO_FAILURES: Final[list[EvaluatorFailure]] = []
+
 
 class Bookkeeper:
     """Writes lines, and tells what is safe."""
@@ -51,20 +56,20 @@ class Bookkeeper:
     def begin(self, turn: Turn) -> None:
         """An attempt starts."""
         key = turn.key
-        if turn.on_record:
-            inputs = expected = metadata = NOTHING
-        else:
-            keep = self._keep
-            inputs = keep(turn.inputs_raw)
-            expected = keep(turn.expected_raw) if turn.expected_raw else NOTHING
-            metadata = keep(turn.metadata_raw) if turn.metadata_raw else NOTHING
+        inputs = expected = metadata = NOTHING
+        if not turn.on_record:
             turn.on_record = True
+            inputs = self._keep(turn.inputs_raw)
+            if turn.expected_raw:
+                expected = self._keep(turn.expected_raw)
+            if turn.metadata_raw:
+                metadata = self._keep(turn.metadata_raw)
         self._append(
             BeginLine(
                 case=key.case,
                 repeat=key.repeat,
                 variant=key.variant,
-                attempt=turn.attempt,
+                attempt=turn.tried + turn.tries,
                 at=self._epoch(),
                 hash=turn.hash,
                 inputs=inputs,
@@ -126,7 +131,7 @@ class Bookkeeper:
             )
         )
 
-    def scores(self, turn: Turn, scores: list[Score], failures: list[EvaluatorFailure]) -> None:
+    def scores(self, turn: Turn, scores: list[Score]) -> None:
         """An evaluator has answered while others of the case have not."""
         key = turn.key
         self._append(
@@ -136,7 +141,6 @@ class Bookkeeper:
                 variant=key.variant,
                 at=self._epoch(),
                 scores=scores,
-                failures=failures,
             )
         )
 
@@ -154,42 +158,36 @@ class Bookkeeper:
         failures: list[EvaluatorFailure] | None = None,
     ) -> None:
         """A key has come to its end. `told` are scores on record already, `scores` those that are not."""
-        # Only what is not at its default is named: most outcomes are plain, and there may be a million of them.
         key = turn.key
-        fields: dict[str, Any] = {}
-        if key.repeat or key.variant:
-            fields["repeat"], fields["variant"] = key.repeat, key.variant
-        if waited := turn.waited + attempted.waited:
-            fields["waited"] = waited
-        if error is not None or attempted.error is not None:
-            fields["error"] = error or attempted.error
+        output = attributes = trajectory = NOTHING
+        metrics = NO_METRICS
         if not output_on_record:
-            self._add_output(fields, attempted)
-        if failures:
-            fields["failures"] = failures
-        if turn.abandoned:
-            fields["abandoned"] = turn.abandoned
+            if attempted.error is None:
+                output = self._keep(values.encode(attempted.output))
+            if attempted.metrics:
+                metrics = countable(attempted.metrics)
+            attributes = self._value(attempted.attributes)
+            trajectory = self._value(attempted.trajectory)
         line = OutcomeLine(
             case=key.case,
+            repeat=key.repeat,
+            variant=key.variant,
             attempt=turn.tried + turn.tries,
             at=self._epoch(),
             outcome=outcome,
             seconds=attempted.seconds,
+            waited=turn.waited + attempted.waited,
             total=total,
-            scores=scores or [],
-            **fields,
+            error=error or attempted.error,
+            output=output,
+            metrics=metrics,
+            attributes=attributes,
+            trajectory=trajectory,
+            scores=scores or NO_SCORES,
+            failures=failures or NO_FAILURES,
+            abandoned=turn.abandoned,
         )
         self._uncommitted.append((self._append(line), line, told, turn.tries))
-
-    def _add_output(self, fields: dict[str, Any], attempted: Attempted) -> None:
-        if attempted.error is None:
-            fields["output"] = self._keep(values.encode(attempted.output))
-        if attempted.metrics:
-            fields["metrics"] = countable(attempted.metrics)
-        if attempted.attributes:
-            fields["attributes"] = self._value(attempted.attributes)
-        if attempted.trajectory:
-            fields["trajectory"] = self._value(attempted.trajectory)
 
     def _value(self, value: Any) -> msgspec.Raw:
         return self._keep(values.encode(value)) if value else NOTHING
@@ -203,13 +201,15 @@ class Bookkeeper:
         while uncommitted and uncommitted[0][0] <= committed:
             _sequence, line, told, tries = uncommitted.popleft()
             passed = verdict([*told, *line.scores] if told else line.scores)
-            self._count(line.outcome, passed)
+            self._count(line.outcome, passed, line.seconds)
             if self._listeners:
                 self.tell(_finished(line, told or [], tries, passed if line.outcome == "scored" else False))
 
-    def _count(self, outcome: OutcomeKind, passed: bool | None) -> None:
+    def _count(self, outcome: OutcomeKind, passed: bool | None, seconds: float) -> None:
         gauge = self.gauge
         gauge.done += 1
+        if gauge.expected_work:
+            gauge.expected_work = max(0.0, gauge.expected_work - seconds)
         if outcome != "scored":
             gauge.errors += 1
         elif passed is None:

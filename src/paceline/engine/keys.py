@@ -42,6 +42,7 @@ class KeyWorker:
         self._time = run.clock.now
         self._timeout = NEVER if plan.timeout is None else plan.timeout
         self._case_timeout = NEVER if plan.case_timeout is None else plan.case_timeout
+        self._has_budget = not run.purse.unlimited
         self.left_behind = 0
 
     async def work(self, lane: Lane, turn: Turn) -> None:
@@ -57,7 +58,15 @@ class KeyWorker:
                 self._books.begin(turn)
         else:
             attempted = await self._attempt(lane, turn)
-        await self._after(lane, turn, attempted)
+        if attempted.error is None and turn.lifecycle is None:
+            ctx = _context_of(turn, attempted)
+            found, waiting = self._ask_in_place(turn, ctx)
+            if waiting:
+                await self._score_further(lane, turn, attempted, ctx, waiting, found)
+            else:
+                self._conclude(turn, attempted, "evaluator_error" if found.failures else "scored", found=found)
+        else:
+            await self._after(lane, turn, attempted)
 
     async def take_over(self, lane: Lane, lost: Lane) -> None:
         """Go on with the key of a lane whose code ignores its cancellation."""
@@ -101,7 +110,7 @@ class KeyWorker:
         until = started + self._timeout
         stage = "task" if until <= case_until else "case"
         call = self._executor.attempt(
-            Work(key=turn.key, attempt=turn.attempt, inputs=turn.case.inputs, timeout=self._plan.timeout)
+            Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._plan.timeout)
         )
         if turn.context is not None:
             call = in_context(turn.context, call)
@@ -121,7 +130,7 @@ class KeyWorker:
                 self._gauge.in_flight -= 1
         if lane.stopping and attempted.error is not None:
             attempted = cancelled(attempted.seconds)
-        if not self._run.purse.unlimited:
+        if self._has_budget:
             self._run.purse.settle(attempted.metrics)
             self._run.wake()
         if attempted.error is not None and self._plan.show_errors:
@@ -169,26 +178,23 @@ class KeyWorker:
     # Scoring
 
     async def _score(self, lane: Lane, turn: Turn, attempted: Attempted) -> None:
-        case = turn.case
-        ctx = EvaluatorContext(
-            name=turn.key.case,
-            inputs=case.inputs,
-            metadata=case.metadata,
-            expected_output=case.expected_output,
-            output=attempted.output,
-            duration=attempted.seconds,
-            attributes=attempted.attributes,
-            metrics=attempted.metrics,
-            trajectory=attempted.trajectory,
-        )
-        ctx.recorded_spans = attempted.spans
+        ctx = _context_of(turn, attempted)
         if turn.lifecycle is not None:
-            prepared_ctx, failed = await self._prepare_context(lane, turn, ctx)
+            ctx, failed = await self._prepare_context(lane, turn, ctx)
             if failed is not None:
                 await self._end(lane, turn, attempted, error=failed.error)
                 return
-            ctx = prepared_ctx
             attempted.attributes, attempted.metrics = ctx.attributes, ctx.metrics
+        found, waiting = self._ask_in_place(turn, ctx)
+        if waiting:
+            await self._score_further(lane, turn, attempted, ctx, waiting, found)
+        else:
+            await self._end(lane, turn, attempted, found=found)
+
+    def _ask_in_place(
+        self, turn: Turn, ctx: EvaluatorContext[Any, Any, Any]
+    ) -> tuple[Found, list[Prepared]]:
+        """What the instant evaluators say, and who else is to be asked."""
         found = Found()
         waiting: list[Prepared] = []
         scored = {score.by for score in turn.stored.scores} if turn.stored is not None else ()
@@ -199,9 +205,18 @@ class KeyWorker:
                 self._scorer.ask_instant(prepared, ctx, found)
             else:
                 waiting.append(prepared)
-        if not waiting:
-            await self._end(lane, turn, attempted, found=found)
-            return
+        return found, waiting
+
+    async def _score_further(
+        self,
+        lane: Lane,
+        turn: Turn,
+        attempted: Attempted,
+        ctx: EvaluatorContext[Any, Any, Any],
+        waiting: list[Prepared],
+        found: Found,
+    ) -> None:
+        """Put the output on record, then ask the evaluators that wait: apart where the lane may go on."""
         if turn.stored is None or not turn.stored.on_record:
             self._books.output(turn, attempted)
         if turn.lifecycle is None and not self._plan.one_by_one:
@@ -237,8 +252,9 @@ class KeyWorker:
         told = list(turn.stored.scores) if turn.stored is not None else []
 
         def landed(scores: list[Any], failures: list[EvaluatorFailure]) -> None:
-            self._books.scores(turn, scores, [])
-            told.extend(scores)
+            if scores:
+                self._books.scores(turn, scores)
+                told.extend(scores)
             found.failures.extend(failures)
 
         asking = self._scorer.ask_waiting(waiting, ctx, landed)
@@ -361,10 +377,25 @@ class KeyWorker:
             scores=found.scores,
             failures=found.failures,
         )
-        purse = self._run.purse
-        if not purse.unlimited and (outcome != "scored" or any(score.value is False for score in found.scores)):
-            purse.spent.failures += 1
+        if self._has_budget and (outcome != "scored" or any(score.value is False for score in found.scores)):
+            self._run.purse.spent.failures += 1
             self._run.wake()
+
+
+def _context_of(turn: Turn, attempted: Attempted) -> EvaluatorContext[Any, Any, Any]:
+    case = turn.case
+    return EvaluatorContext(
+        name=turn.key.case,
+        inputs=case.inputs,
+        metadata=case.metadata,
+        expected_output=case.expected_output,
+        output=attempted.output,
+        duration=attempted.seconds,
+        attributes=attempted.attributes,
+        metrics=attempted.metrics,
+        trajectory=attempted.trajectory,
+        recorded_spans=attempted.spans,
+    )
 
 
 async def _called(hook: Callable[[], Awaitable[Any] | Any]) -> Any:

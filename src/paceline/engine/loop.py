@@ -22,11 +22,9 @@ LAST_WORDS: Final = 1.0
 
 def run_to_end(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool = False) -> ResultT:
     """Run a coroutine to its end from sync code, whether or not a loop is running in this thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return _run_here(main, debug=debug)
-    return _run_on_thread(main, debug=debug)
+    # Not from within an `except`: every exception of the user's would have that one for its context.
+    run = _run_here if asyncio._get_running_loop() is None else _run_on_thread
+    return run(main, debug=debug)
 
 
 def _run_on_thread(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool) -> ResultT:

@@ -126,15 +126,17 @@ class Source(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
 class Work:
     """What an executor needs to know to attempt a key."""
 
-    key: Key
-    attempt: int
-    inputs: Any
-    timeout: float | None = None
-    """Seconds the attempt may take; the engine keeps the deadline, remote executors keep it too."""
+    __slots__ = ("attempt", "inputs", "key", "timeout")
+
+    def __init__(self, key: Key, attempt: int, inputs: Any, timeout: float | None = None) -> None:
+        self.key = key
+        self.attempt = attempt
+        self.inputs = inputs
+        self.timeout = timeout
+        """Seconds the attempt may take; the engine keeps the deadline, remote executors keep it too."""
 
 
 class Attempted:

@@ -64,19 +64,17 @@ class OpenKeys:
         raise AssertionError("asked for more after `take` had none")
 
     def _go_through(self, turns: Iterable[Turn]) -> Iterator[Turn]:
-        add = self.digest.add
+        add, standings = self.digest.add, self._standings
         for turn in turns:
             add(turn.key)
-            reason = self._why_open(turn)
+            reason = "new" if standings is None else self._why_open(turn, standings)
             if reason is not None:
                 self.reasons[reason] += 1
                 yield turn
 
-    def _why_open(self, turn: Turn) -> str | None:
+    def _why_open(self, turn: Turn, standings: Standings) -> str | None:
         """Why a key has something to do, or None; notes in its turn what is on record."""
-        if self._standings is None:
-            return "new"
-        match self._standings.state(turn.key, turn.hash, retry_errors=self._retry_errors):
+        match standings.state(turn.key, turn.hash, retry_errors=self._retry_errors):
             case New():
                 return "new"
             case Done():

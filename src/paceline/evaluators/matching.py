@@ -64,8 +64,10 @@ def _again(pattern: str, whole: bool, ignore_case: bool, timeout: float) -> Patt
     return Pattern(pattern, whole=whole, ignore_case=ignore_case, timeout=timeout)
 
 
-def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
+def _compiled(pattern: Any, flags: int) -> re.Pattern[str]:
     try:
+        if not isinstance(pattern, str):
+            raise TypeError("it has to be text")
         return re.compile(pattern, flags)
     except (re.error, OverflowError, RecursionError, TypeError) as error:
         raise UsageError(

@@ -131,9 +131,7 @@ class NumericClose(Evaluator[object, object, object]):
             raise ValueError(f"there is no number in what is expected: {brief(given)}")
         found = number_of(ctx.output)
         if found is None or not _is_finite(found):
-            return EvaluationReason(
-                False, f"there is no number in {brief(ctx.output)}; {wanted} is expected"
-            )
+            return EvaluationReason(False, f"there is no number in {brief(ctx.output)}; {wanted} is expected")
         if self._are_close(found, wanted):
             return EvaluationReason(True)
         return EvaluationReason(False, f"{found} is not close to {wanted}")

@@ -50,7 +50,7 @@ class Bound:
     @property
     def is_linear(self) -> bool:
         """Whether the pattern is as harmless as looking through the text once."""
-        return self.degree <= 1 and self.factor <= 64
+        return self.degree <= 1 and self.factor <= 128
 
     @property
     def longest_in_place(self) -> float:

@@ -162,7 +162,7 @@ def spec_of(evaluator: object) -> Spec:
         name = getattr(evaluator, "__name__", type(evaluator).__name__)
         raise UsageError(
             f"evaluator {name} cannot be written to a file: {error}",
-            hint="evaluators in files are dataclasses derived from `Evaluator`, with plain values for arguments",
+            hint="one in a file is a dataclass derived from `Evaluator`, with plain values for arguments",
         ) from error
 
 

@@ -59,7 +59,14 @@ def as_json(value: object) -> Any:
     """The value as JSON has it: text is read, everything else as it would be written."""
     if isinstance(value, str):
         return json_in(value)
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=_as_builtin)
+    return _with_lists(msgspec.to_builtins(value, str_keys=True, enc_hook=_as_builtin))
+
+
+def _with_lists(value: Any) -> Any:
+    """Lists in place of tuples, which are built in to Python and not to JSON."""
+    if isinstance(value, dict):
+        return {key: _with_lists(inner) for key, inner in value.items()}
+    return [_with_lists(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _as_builtin(value: Any) -> object:

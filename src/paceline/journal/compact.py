@@ -70,9 +70,10 @@ class Tally:
 
 @dataclass(slots=True)
 class Paid:
-    """A key whose output is on record, and whose last outcome does not end it."""
+    """What is on record of a key that is being scored."""
 
-    output: int
+    output: int | None
+    """Offset of the line that holds the output; None where that line is lost."""
     scores: list[int] = field(default_factory=list)
     assertions: list[bool] = field(default_factory=list)
     """What those say that are true or false."""
@@ -99,7 +100,7 @@ class Keys:
         if done is not None and not (retry_errors and code in _ERRORS):
             return done
         attempts = self._attempts(number, record)
-        if (paid := self.paid.get(number)) is not None:
+        if (paid := self.paid.get(number)) is not None and paid.output is not None:
             return ToScore(attempts, paid.output, tuple(paid.scores), _OUTCOMES.get(code))
         return Interrupted(attempts) if code == BEGUN else OpenAgain(_OUTCOMES[code], attempts)
 

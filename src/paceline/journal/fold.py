@@ -133,10 +133,10 @@ class Fold:
         self._spend(key, line.seconds)
         if bytes(line.output):
             paid = Paid(offset)
-        if paid is not None:
+        if paid is not None or line.scores:
+            self.keys.paid[key] = paid = paid or Paid(None)
             if line.scores:
                 _land(paid, line.scores, offset)
-            self.keys.paid[key] = paid
 
     def _attempt(self, line: _Attempt, _offset: int) -> None:
         key = self._reopen(line)
@@ -148,8 +148,10 @@ class Fold:
 
     def _scores(self, line: _Scores, offset: int) -> None:
         key = hash((line.case, line.repeat, line.variant)) & KEY_BITS
-        if (paid := self.keys.paid.get(key)) is not None:
-            _land(paid, line.scores, offset)
+        if (paid := self.keys.paid.get(key)) is None:
+            # Its output is lost in a damaged line; that an assertion was false must not be.
+            paid = self.keys.paid[key] = Paid(None)
+        _land(paid, line.scores, offset)
 
     def _reopen(self, line: _Attempt | _Output) -> int:
         """The key's number. Its outcome goes, its content stays: the `begin` before may have been damaged."""

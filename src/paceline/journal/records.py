@@ -210,6 +210,8 @@ class ManifestLine(_Line, frozen=True, kw_only=True, tag="manifest", gc=False):
     keys: int
     digest: str
     """Order-independent digest of the keys."""
+    dataset: str = ""
+    """Digest of the file that the cases were streamed from."""
 
 
 class ResumedLine(_Line, frozen=True, kw_only=True, tag="resumed", gc=False):

@@ -18,7 +18,15 @@ import msgspec
 from paceline import values
 from paceline.errors import JournalError, ValueLost
 from paceline.journal.reading import JournalSource
-from paceline.journal.records import BeginLine, Key, OutcomeLine, OutputLine, ScoresLine, key_of
+from paceline.journal.records import (
+    BeginLine,
+    Key,
+    KeyedLine,
+    OutcomeLine,
+    OutputLine,
+    ScoresLine,
+    key_of,
+)
 from paceline.report.results import WITH_OUTPUT, Results, merged
 from paceline.report.rows import Judged, Row, RunFacts, make_row
 from paceline.report.table import NOWHERE, Table
@@ -45,22 +53,17 @@ class Reader:
 
     def key(self, row: int) -> Key:
         """The key of a row."""
-        for offset in (self._table.begin_at[row], self._table.outcome_at[row]):
-            if offset != NOWHERE:
-                line = self._table.line_at(offset)
-                if isinstance(line, BeginLine | OutcomeLine):
-                    return key_of(line)
-        # All that is left of it are lines between begin and outcome: the rest was damaged.
-        return Key("?")
+        line = self._table.line_at(self._table.begin_at[row])
+        if not isinstance(line, KeyedLine):
+            raise _changed()
+        return key_of(line)
 
     def row(self, row: int) -> Row:
         """The case in this row, which must have an outcome."""
         table = self._table
         line = table.line_at(table.outcome_at[row])
         if not isinstance(line, OutcomeLine):
-            raise JournalError(
-                "the journal was changed while its report was read", hint="read the report again"
-            )
+            raise _changed()
         content = self.content(row)
         answer = self._answer(row, line)
         results = self._results(row, line)
@@ -85,8 +88,7 @@ class Reader:
 
     def content(self, row: int) -> Content:
         """What the case of this row asks."""
-        offset = self._table.begin_at[row]
-        line = None if offset == NOWHERE else self._table.line_at(offset)
+        line = self._table.line_at(self._table.begin_at[row])
         if not isinstance(line, BeginLine):
             return Content()
         return Content(
@@ -113,6 +115,10 @@ class Reader:
             return values.decode(self._source.value(raw))
         except (JournalError, ValueLost, msgspec.MsgspecError) as error:
             return values.Opaque("lost", str(error), lossy=True)
+
+
+def _changed() -> JournalError:
+    return JournalError("the journal was changed after its report was read", hint="read the report again")
 
 
 class Rows(Sequence[Item], Generic[Item]):

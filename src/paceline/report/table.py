@@ -1,16 +1,16 @@
 """The table: a journal folded into one row per key, in columns.
 
-One pass over the lines, in the order of the journal, gives all that figures need; what a person wants to
-read of a case (inputs, output, reasons) stays in the journal, and the row says where. The rules of the
-fold:
+One pass over the lines, in the order of the journal, gives all that figures need; what a person wants to read
+of a case (inputs, output, reasons) stays in the journal, and the row says where. The rules of the fold:
 
-    the last outcome of a key counts; a `begin` after it opens the key again, as the ledger has it for a
-    resume an output ends the results before it; without one, results add up, and an evaluator's last word
-    counts an attempt is known by its number, so that a line which is there twice adds no work a key without
-    an outcome is open; damage is counted and otherwise ignored
+- The last outcome of a key counts. An attempt begun, failed or answered after it opens the key again.
+- An output ends the results before it. Without one, results add up, and an evaluator's last word counts.
+- An attempt is known by its number, so that a line which is there twice adds no work.
+- A key without an outcome is open. What is open here is what the ledger opens for a resume.
+- Damage is counted and otherwise ignored.
 
-Rows are in the order in which keys were first seen, which is that of their first `begin`. A million of
-them, with one evaluator, take some 60 MB.
+Rows are in the order in which keys were first seen, which is that of their first `begin`. A million of them,
+with one evaluator, take some 70 MB.
 
 Knows the journal's lines. Knows nothing of statistics or rendering.
 """
@@ -104,7 +104,7 @@ class Table:
         """Seconds that tasks worked, over all attempts, failed ones included."""
 
         self.begin_at = array("Q")
-        """Offset of the begin line with the content."""
+        """Offset of the begin line with the content; where that is damaged, of another line of the key."""
         self.outcome_at = array("Q")
         self.outcome = array("B")
         self.verdict = array("b")
@@ -178,7 +178,7 @@ class Table:
             case ScoresLine():
                 self._scores(offset, line)
             case AttemptLine():
-                self._attempt(line)
+                self._attempt(offset, line)
             case _:
                 self._about_the_run(line)
 
@@ -216,13 +216,14 @@ class Table:
 
     # Lines about a key
 
-    def _row(self, line: KeyedLine) -> int:
+    def _row(self, line: KeyedLine, offset: int) -> int:
         """The row of the line's key, made where there is none."""
         row = self._index.find_or_add(hash((line.case, line.repeat, line.variant)))
         if row == self._rows:
             self._rows += 1
             if row == len(self.outcome):
                 self._make_room()
+            self.begin_at[row] = offset
             if line.repeat or line.variant or self.groups is not None:
                 self._group(row, line)
         if self._writer is None:
@@ -237,7 +238,7 @@ class Table:
 
     def _dense(self) -> list[tuple[array[Any], int]]:
         return [
-            (self.begin_at, NOWHERE),
+            (self.begin_at, 0),
             (self.outcome_at, NOWHERE),
             (self.outcome, OPEN),
             (self.verdict, UNSCORED),
@@ -258,23 +259,25 @@ class Table:
             self.variant[row] = self.variants.index(line.variant)
 
     def _begin(self, offset: int, line: BeginLine) -> None:
-        row = self._row(line)
-        if len(line.inputs) or self.begin_at[row] == NOWHERE:
+        row = self._row(line, offset)
+        if len(line.inputs):
             self.begin_at[row] = offset
-        if self.attempts[row] or self.outcome[row] != OPEN:
+        if self.outcome[row] or self._latest:
             self._reopen(row)
         self.attempts[row] = max(self.attempts[row], min(line.attempt, _MOST_ATTEMPTS))
 
     def _reopen(self, row: int) -> None:
-        """The task is asked again: what was found out before does not count, the attempts do."""
+        """The task was asked again: what was found out before does not count, the attempts do."""
         self._latest.pop(row, None)
         if self.outcome[row] != OPEN:
             self._forget(row)
             self.outcome[row], self.outcome_at[row] = OPEN, NOWHERE
             self.seconds[row] = self.total[row] = 0.0
 
-    def _attempt(self, line: AttemptLine) -> None:
-        if self._settle(self._row(line), line):
+    def _attempt(self, offset: int, line: AttemptLine) -> None:
+        row = self._row(line, offset)
+        self._reopen(row)
+        if self._settle(row, line):
             self.retries[line.error_class] += 1
 
     def _settle(self, row: int, line: AttemptLine | OutcomeLine) -> bool:
@@ -288,31 +291,37 @@ class Table:
         return True
 
     def _output(self, offset: int, line: OutputLine) -> None:
-        self._latest[self._row(line)] = Latest(offset, line.metrics)
+        row = self._row(line, offset)
+        self._reopen(row)
+        self._latest[row] = Latest(offset, line.metrics)
 
     def _scores(self, offset: int, line: ScoresLine) -> None:
-        row = self._row(line)
+        row = self._row(line, offset)
         if row not in self._latest:
-            self._latest[row] = self._recall(row)
+            self._latest[row] = self._recall(row) if self.outcome[row] else Latest()
         self._latest[row].tellings.append((offset, line))
 
     def _recall(self, row: int) -> Latest:
-        """What a row had when it got its outcome, read again: rows that are scored twice are few."""
-        if self.outcome[row] not in CODES_WITH_OUTPUT:
-            return Latest()
-        offsets = [*self.tellings_of(row), self.outcome_at[row]]
-        told = ((at, self.line_at(at)) for at in offsets)
-        output_at = self.output_at[row]
-        return Latest(
-            self.outcome_at[row] if output_at == NOWHERE else output_at,
-            dict(self.findings.metrics_of(row)),
-            [(at, line) for at, line in told if isinstance(line, ScoresLine | OutcomeLine)],
-        )
+        """What a row had when it got its outcome, read again: rows that go on from one are few."""
+        ended_at, output_at = self.outcome_at[row], self.output_at[row]
+        latest = Latest(output_at)
+        answer = None if output_at == NOWHERE else self.line_at(output_at)
+        if isinstance(answer, OutputLine | OutcomeLine):
+            latest.metrics |= answer.metrics
+        for at in (*self.tellings_of(row), ended_at):
+            line = self.line_at(at)
+            if isinstance(line, OutcomeLine):
+                latest.metrics |= line.metrics
+                if len(line.output):
+                    latest.output_at = at
+            if isinstance(line, ScoresLine | OutcomeLine):
+                latest.tellings.append((at, line))
+        return latest
 
     def _outcome(self, offset: int, line: OutcomeLine) -> None:
-        row = self._row(line)
+        row = self._row(line, offset)
         latest = self._latest.pop(row, None) if self._latest else None
-        if line.outcome not in WITH_OUTPUT or len(line.output):
+        if len(line.output):
             latest = None
         elif latest is None and self.outcome[row]:
             latest = self._recall(row)
@@ -333,17 +342,18 @@ class Table:
         """Keep what evaluators and metrics said, and what follows from it."""
         scores: Sequence[Score] = ()
         failures: Sequence[EvaluatorFailure] = ()
+        if latest is not None:
+            self._keep_places(row, latest)
         if line.outcome in WITH_OUTPUT:
             scores, failures, metrics = line.scores, line.failures, line.metrics
             if latest is not None:
-                self._keep_places(row, latest)
                 scores, failures = merged([*(told for _, told in latest.tellings), line], self.evaluators)
                 metrics = latest.metrics | metrics
             elif len(scores) > 1 or len(failures) > 1:
                 scores, failures = merged([line], self.evaluators)
             self.findings.put(row, scores, failures, metrics)
         if line.outcome == "scored":
-            self.verdict[row] = _VERDICTS[verdict(scores)]
+            self.verdict[row] = NOT_PASSED if failures else _VERDICTS[verdict(scores)]
         else:
             self.cause[row] = self._cause(line, failures)
 

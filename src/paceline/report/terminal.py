@@ -154,9 +154,10 @@ def _how_far(figures: Figures) -> str:
         case "empty":
             return "no case was run, so nothing is known"
         case "incomplete":
-            known = f"of {expected}" if figures.expected_known else "of an unknown number of cases"
             missing = figures.n_open + not_run
-            return f"{missing:,} {known} are open" if missing else f"{figures.n:,} {known} have ended"
+            if figures.expected_known:
+                return f"{missing:,} of {expected} {'is' if missing == 1 else 'are'} left to run"
+            return f"{figures.n - not_run:,} done, {missing:,} left to run, and there may be more"
         case "errors":
             return f"{figures.n_failed:,} of {expected} ended without being scored"
         case "complete":
@@ -179,7 +180,7 @@ def _overview(figures: Figures, pen: Pen) -> RenderableType:
 
 def _lines(figures: Figures) -> Iterator[tuple[str, str]]:
     """What the overview says, a label and a sentence each."""
-    yield "Pass rate", _rate(figures.passed, "failures count as not passed")
+    yield "Pass rate", _rate(figures.passed, "failures included")
     if figures.passed_of_scored.of and figures.passed_of_scored.of != figures.passed.of:
         yield "of completed", _rate(figures.passed_of_scored, f"coverage {percent(figures.coverage)}")
     yield "Cases", _counts(figures)
@@ -218,7 +219,7 @@ def _rate(proportion: Proportion, remark: str) -> str:
     if proportion.rate is None:
         return "unknown: no case has an assertion"
     interval = _interval(proportion.interval, proportion.of)
-    return f"{percent(proportion.rate)} ({interval}): {proportion.count:,} of {proportion.of:,}; {remark}"
+    return f"{percent(proportion.rate)} ({interval}), {proportion.count:,} of {proportion.of:,}, {remark}"
 
 
 def _interval(interval: Interval | None, of: int) -> str:
@@ -450,8 +451,8 @@ def _commands(figures: Figures, path: str) -> Sequence[tuple[str, str]]:
         commands.append((f"paceline resume {path}", goal))
     final_errors = figures.outcomes["task_error"] + figures.outcomes["timeout"]
     if final_errors:
-        again = counted(final_errors, "failed case")
-        commands.append((f"paceline resume --retry-errors {path}", f"runs the {again} again, too"))
+        again = counted(final_errors, "that failed", "that failed")
+        commands.append((f"paceline resume --retry-errors {path}", f"and once more the {again}"))
     if figures.damaged:
         commands.append((f"paceline verify {path}", "says what is damaged"))
     return commands
