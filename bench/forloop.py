@@ -107,7 +107,12 @@ def evals(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
 
 
 def kill_and_go_on(
-    name: str, start: Sequence[str], again: Sequence[str], record: Path, results: Callable[[Path], set[str]], seconds: float
+    name: str,
+    start: Sequence[str],
+    again: Sequence[str],
+    record: Path,
+    results: Callable[[Path], set[str]],
+    seconds: float,
 ) -> dict[str, Any]:
     """Start, kill at the 173rd result, start again: how many cases were run anew, and whether they had to be."""
     first, second = record.with_suffix(".first"), record.with_suffix(".second")
@@ -195,8 +200,17 @@ def measure(quick: bool) -> Result:
         rows += [_row(shape, name, each, costs["for loop"]) for name, each in costs.items()]
         durations = durations_of(cases, seconds, sigma)
         ideal = list_schedule(durations, slots=WIDTH)
-        rows.append({"cases_take": shape, "what": "an ideal schedule", "wall_s": ideal, "times_for_loop": sum(durations) / ideal})
-        bars.append(at_least(f"Paceline against the for loop, {shape}", 25, rows[-2 - bool(peer)]["times_for_loop"]))
+        rows.append(
+            {
+                "cases_take": shape,
+                "what": "an ideal schedule",
+                "wall_s": ideal,
+                "times_for_loop": sum(durations) / ideal,
+            }
+        )
+        bars.append(
+            at_least(f"Paceline against the for loop, {shape}", 25, rows[-2 - bool(peer)]["times_for_loop"])
+        )
     killed = kills(0.02 if quick else SECONDS)
     ours = killed[-1]
     bars.append(
@@ -204,7 +218,8 @@ def measure(quick: bool) -> Result:
             what=f"run anew after a kill at case {KILL_AT} although on file",
             bar="0",
             found=ours["of_them_on_file_already"],
-            met=ours["of_them_on_file_already"] == 0 and ours["run_anew"] == CASES - ours["results_on_file_at_the_kill"],
+            met=ours["of_them_on_file_already"] == 0
+            and ours["run_anew"] == CASES - ours["results_on_file_at_the_kill"],
         )
     )
     return Result(

@@ -42,7 +42,9 @@ def paceline(*, sigma: float, seed: int, cases: int, slots: int, mean: float, fo
 
     def once() -> float:
         started = time.perf_counter()
-        report = dataset.evaluate_sync(waits, max_concurrency=slots, runs=Path(folder, "runs"), progress=False)
+        report = dataset.evaluate_sync(
+            waits, max_concurrency=slots, runs=Path(folder, "runs"), progress=False
+        )
         took = time.perf_counter() - started
         assert report.n_scored == cases
         return took

@@ -96,7 +96,9 @@ def measure(quick: bool) -> Result:
             at_most("peak memory of a resume", PEAK_MB, max(cost.peak_mb for cost in costs[1:]), "MB"),
             at_most("resume of the finished run, until nothing is left to do", RESUME_S, slowest, "s"),
         ],
-        notes=["`wall` ends when the report's figures are reckoned; `until nothing is left` when the run has ended, before that."],
+        notes=[
+            "`wall` ends when the report's figures are reckoned; `until nothing is left` when the run has ended, before that."
+        ],
     )
 
 

@@ -92,7 +92,9 @@ def measure(quick: bool) -> Result:
         )
         return name
 
-    plain = {loop: enter(f"plain script, {loop}", "script", cases, loop=loop) for loop in ("asyncio", "uvloop")}
+    plain = {
+        loop: enter(f"plain script, {loop}", "script", cases, loop=loop) for loop in ("asyncio", "uvloop")
+    }
     ours = {loop: enter(f"Paceline, {loop}", "paceline", cases, loop=loop) for loop in ("asyncio", "uvloop")}
     peer = pydantic_evals()
     evals_name = enter(peer.name, "evals", peer_cases, peer.python) if peer else None
@@ -123,10 +125,26 @@ def measure(quick: bool) -> Result:
         settings={"cases": cases, "peer_cases": peer_cases, "width": WIDTH, "rounds": rounds},
         rows=rows,
         bars=[
-            at_least("Paceline on asyncio against the script on asyncio", 1.5, faster(plain["asyncio"], ours["asyncio"])),
-            at_least("Paceline on uvloop against the script on asyncio", 2.0, faster(plain["asyncio"], ours["uvloop"])),
-            at_least("Paceline on uvloop against the script on uvloop", 2.0, faster(plain["uvloop"], ours["uvloop"])),
-            at_least("Paceline on asyncio against Pydantic Evals (asyncio)", 10.0, faster(evals_name, ours["asyncio"])),
+            at_least(
+                "Paceline on asyncio against the script on asyncio",
+                1.5,
+                faster(plain["asyncio"], ours["asyncio"]),
+            ),
+            at_least(
+                "Paceline on uvloop against the script on asyncio",
+                2.0,
+                faster(plain["asyncio"], ours["uvloop"]),
+            ),
+            at_least(
+                "Paceline on uvloop against the script on uvloop",
+                2.0,
+                faster(plain["uvloop"], ours["uvloop"]),
+            ),
+            at_least(
+                "Paceline on asyncio against Pydantic Evals (asyncio)",
+                10.0,
+                faster(evals_name, ours["asyncio"]),
+            ),
         ],
         notes=[
             "`times script`: how many times as many cases per second as the plain script on asyncio, the median of "

@@ -100,7 +100,13 @@ def carry_out(name: str, measure: Callable[[bool], Result], *, quick: bool, resu
 def body(document: Mapping[str, Any]) -> str:
     """A result as Markdown: its title, its tables, its bars, its notes."""
     bars = table([bar_row(bar) for bar in document["bars"]])
-    parts = [f"**{document['title']}**", table(document["rows"]), table(document["more"]), bars, *document["notes"]]
+    parts = [
+        f"**{document['title']}**",
+        table(document["rows"]),
+        table(document["more"]),
+        bars,
+        *document["notes"],
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -126,7 +132,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         ]
         return f"| {' | '.join(padded)} |"
 
-    rule = "|".join("-" * (width + 1) + (":" if right else "-") for width, right in zip(widths, numeric, strict=True))
+    rule = "|".join(
+        "-" * (width + 1) + (":" if right else "-") for width, right in zip(widths, numeric, strict=True)
+    )
     head, *body = map(line, cells)
     return "\n".join([head, f"|{rule}|", *body])
 
@@ -153,7 +161,15 @@ def shown(key: str, value: Any) -> str:
 
 def _three_digits(value: float) -> str:
     size = abs(value)
-    return f"{value:,.0f}" if size >= 100 else f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.3f}"
+    return (
+        f"{value:,.0f}"
+        if size >= 100
+        else f"{value:.1f}"
+        if size >= 10
+        else f"{value:.2f}"
+        if size >= 0.1
+        else f"{value:.3f}"
+    )
 
 
 def _is_number(value: Any) -> bool:

@@ -81,7 +81,9 @@ def measure(quick: bool) -> Result:
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "import paceline": importing(sys.executable, "import paceline"),
-            "from paceline import Case, Dataset": importing(sys.executable, "from paceline import Case, Dataset"),
+            "from paceline import Case, Dataset": importing(
+                sys.executable, "from paceline import Case, Dataset"
+            ),
             "a bare click program, --help": [sys.executable, str(click_program), "--help"],
             "paceline --help": [str(Path(sys.executable).with_name("paceline")), "--help"],
             "paceline run --help": [str(Path(sys.executable).with_name("paceline")), "run", "--help"],
@@ -121,9 +123,28 @@ def measure(quick: bool) -> Result:
             for name, each_start in starts.items()
         ],
         bars=[
-            at_most("`import paceline`, of `import pydantic_evals`", 1 / 8, share("import paceline", "import pydantic_evals", lambda it: it.inside_s), "of it"),
-            at_most("with `Case` and `Dataset` in hand", 1 / 8, share("from paceline import Case, Dataset", "from pydantic_evals import Case, Dataset", lambda it: it.inside_s), "of it"),
-            at_most("`paceline --help`, of a bare click program's", 2.0, share("paceline --help", "a bare click program, --help", lambda it: it.wall_s), "of it"),
+            at_most(
+                "`import paceline`, of `import pydantic_evals`",
+                1 / 8,
+                share("import paceline", "import pydantic_evals", lambda it: it.inside_s),
+                "of it",
+            ),
+            at_most(
+                "with `Case` and `Dataset` in hand",
+                1 / 8,
+                share(
+                    "from paceline import Case, Dataset",
+                    "from pydantic_evals import Case, Dataset",
+                    lambda it: it.inside_s,
+                ),
+                "of it",
+            ),
+            at_most(
+                "`paceline --help`, of a bare click program's",
+                2.0,
+                share("paceline --help", "a bare click program, --help", lambda it: it.wall_s),
+                "of it",
+            ),
         ],
         notes=() if peer else (ABSENT,),
     )

@@ -57,10 +57,14 @@ def paceline(*, cases: int, folder: str) -> Timed:
     yield
     dataset = Dataset(
         name="threads",
-        cases=[Case(name=str(number), inputs=str(number), expected_output=str(number)) for number in range(cases)],
+        cases=[
+            Case(name=str(number), inputs=str(number), expected_output=str(number)) for number in range(cases)
+        ],
         evaluators=[EqualsExpected()],
     )
-    report = dataset.evaluate_sync(blocking, max_concurrency=WIDTH, journal=Path(folder, "run"), progress=False)
+    report = dataset.evaluate_sync(
+        blocking, max_concurrency=WIDTH, journal=Path(folder, "run"), progress=False
+    )
     yield
     return {"done": report.n_scored}
 
@@ -74,7 +78,9 @@ def evals(*, cases: int, folder: str) -> Timed:
     yield
     dataset = Dataset(
         name="threads",
-        cases=[Case(name=str(number), inputs=str(number), expected_output=str(number)) for number in range(cases)],
+        cases=[
+            Case(name=str(number), inputs=str(number), expected_output=str(number)) for number in range(cases)
+        ],
         evaluators=[EqualsExpected()],
     )
     report = dataset.evaluate_sync(blocking, max_concurrency=WIDTH, progress=False)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -45,6 +45,9 @@ from paceline.report.rows import row_maker
 from paceline.runs import find_runs, new_run_id, new_run_path, runs_root
 from paceline.supply import Supply, supply_of
 from paceline.tasks.callable import CallableTask
+
+if TYPE_CHECKING:
+    from paceline.tracing import Tracing
 
 JOURNAL_READ_FOR_DURATIONS = 64 * 1024 * 1024
 """Bytes of an earlier run's journal that are worth reading for the order of the next one."""
@@ -144,7 +147,9 @@ class Conductor:
         ]
         self.plan = _plan(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
         self.path = _path(job, self.run_id)
-        self.run: Run | None = None
+        self.tracing = _tracing(job.suite, self.run_id)
+        if self.tracing is not None:
+            self.plan = replace(self.plan, around_evaluator=self.tracing.evaluator)
 
     # Before the first case
 
@@ -235,7 +240,7 @@ class Conductor:
         progress = self._progress()
         with self._recorder(ledger) as recorder:
             spent = Spent(wall_s=ledger.wall if ledger is not None else 0.0)
-            self.run = run = Run(
+            run = Run(
                 source=todo.source,
                 executor=self._executor(),
                 recorder=recorder,
@@ -251,7 +256,7 @@ class Conductor:
                 progress.start(self.gauge)
             interrupted = 0
             try:
-                with self._guarded(run, recorder, owns_process=owns_process) as came:
+                with self._traced(), self._guarded(run, recorder, owns_process=owns_process) as came:
                     ending = await run.carry_out()
                     interrupted = len(came)
             except asyncio.CancelledError:
@@ -264,7 +269,6 @@ class Conductor:
             self._close(run, recorder, todo, ending, started)
             # A million keys take some hundred megabytes here, which the report needs for its own.
             del ledger, run, todo
-            self.run = None
         report = Report.read(recorder if isinstance(recorder, MemoryJournal) else self._report_path())
         return Finished(report=report, ending=ending, interrupts=interrupted)
 
@@ -299,10 +303,13 @@ class Conductor:
             from paceline.engine.executors.process import ProcessExecutor
 
             return ProcessExecutor(tasks, concurrency=concurrency)
-        return LocalExecutor(tasks, concurrency=concurrency, inline=options.debug, clock=self.clock)
+        around = self.tracing.attempt if self.tracing is not None else None
+        return LocalExecutor(
+            tasks, concurrency=concurrency, inline=options.debug, around=around, clock=self.clock
+        )
 
     def _listeners(self, progress: Progress | None) -> list[Listener]:
-        return [each for each in (progress, self.options.on_event) if each is not None]
+        return [each for each in (self.tracing, progress, self.options.on_event) if each is not None]
 
     def _progress(self) -> Progress | None:
         wanted = self.options.progress
@@ -313,6 +320,11 @@ class Conductor:
         from paceline.progress import TerminalProgress
 
         return TerminalProgress()
+
+    def _traced(self) -> contextlib.AbstractContextManager[None]:
+        if self.tracing is None:
+            return contextlib.nullcontext()
+        return self.tracing.run({"paceline.expected": self.gauge.expected or 0})
 
     def _started(self, todo: ToDo) -> RunStarted:
         tally = todo.ledger.tally() if todo.ledger is not None else None
@@ -379,6 +391,16 @@ class Conductor:
         run.books.tell(
             RunEnded(at=time.time(), how=ending.how, reason=ending.reason, wall=wall, open=max(open_keys, 0))
         )
+
+
+def _tracing(suite: str, run_id: str) -> Tracing | None:
+    """Spans, where the program has set up somewhere for them to go; finding out imports nothing."""
+    api = sys.modules.get("opentelemetry.trace")
+    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider | api.NoOpTracerProvider):
+        return None
+    from paceline.tracing import Tracing
+
+    return Tracing(suite, run_id)
 
 
 @contextlib.contextmanager

@@ -21,8 +21,6 @@ from paceline.settings import SETTINGS, Written, at, check_names, nearest
 from paceline.usercode import load_file, load_object
 
 YAML: Final = (".yaml", ".yml")
-ROWS: Final = (".jsonl", ".ndjson", ".csv", ".json")
-"""Endings of files that can only be datasets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +117,9 @@ def _load(target: str, *, has_task: bool) -> Suite:
         return _named(_from_module(vars(load_file(path, shown=file)), target, name), path)
     if not path.is_file():
         raise SuiteError(f"there is no suite {target}", hint=candidates_hint(Path.cwd()))
-    if path.suffix in ROWS:
+    from paceline.dataset.rows import is_row_file
+
+    if path.suffix == ".json" or is_row_file(path):
         return _named(Suite(dataset=path, file=file), path)
     if path.suffix not in YAML:
         raise SuiteError(

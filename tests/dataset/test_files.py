@@ -49,7 +49,7 @@ cases:
 - name: null
   inputs:
     q: 1
-    on: '2024-01-02'
+    day: '2024-01-02'
   metadata: null
   expected_output: null
   evaluators: []
@@ -79,7 +79,7 @@ DATASET = DatasetSpec(
             expected_output="Paris",
             evaluators=(EvaluatorSpec(name="Contains", positional=("P",), keywords={}),),
         ),
-        Case(inputs={"q": 1, "on": "2024-01-02"}),
+        Case(inputs={"q": 1, "day": "2024-01-02"}),
     ),
     evaluators=(
         EvaluatorSpec(name="EqualsExpected", keywords={}),
@@ -90,7 +90,6 @@ DATASET = DatasetSpec(
     ),
     report_evaluators=("ConfusionMatrixEvaluator",),
 )
-WITHOUT_NOTES = {"notes": ()}
 
 
 def content(dataset: DatasetSpec) -> tuple[object, ...]:
@@ -115,17 +114,17 @@ def test_every_evaluator_knows_its_line(tmp_path: Path) -> None:
     path = tmp_path / "capitals.yaml"
     path.write_text(YAML)
     read = read_dataset(path)
-    assert [spec.where for spec in read.evaluators] == [f"{path}:{line}" for line in (22, 23, 24, 27, 31)]
+    assert [spec.where for spec in read.evaluators] == [f"{path}:{line}" for line in (24, 25, 26, 29, 33)]
     (own,) = read.cases[0].evaluators
     assert isinstance(own, EvaluatorSpec)
-    assert own.where == f"{path}:14"
+    assert own.where == f"{path}:16"
 
 
 def test_report_evaluators_are_kept_and_said_to_have_no_effect() -> None:
     read = parse_dataset(YAML)
     assert read.report_evaluators == ("ConfusionMatrixEvaluator",)
     assert read.notes == (
-        "line 34: report evaluators have no effect here; `paceline report` has figures of its own",
+        "line 36: report evaluators have no effect here; `paceline report` has figures of its own",
     )
 
 
@@ -195,6 +194,10 @@ cases:
   evaluators: Foo
 """
     error = refusal(text)
+    hint = (
+        "write a name (`EqualsExpected`), a name with its argument (`Contains: Paris`), "
+        "or a name with keywords (`Contains: {value: Paris}`)"
+    )
     assert str(error).splitlines() == [
         "10 problems with the dataset:",
         "  line 1: a dataset has no field 'case'; did you mean cases?",
@@ -215,13 +218,13 @@ cases:
         "  line 16: `evaluators` is text, not a list",
         "      write a list, even of one: `evaluators: [...]`",
         "  line 3: ['a'] is not an evaluator",
-        "      write a name (`EqualsExpected`), a name with its argument (`Contains: Paris`), "
-        "or a name with keywords (`Contains: {value: Paris}`)",
+        f"      {hint}",
     ]
 
 
 def test_json_problems_have_their_lines_too() -> None:
-    text = '{"cases": [{"inputs": 1,\n"name": "a"},\n{"inputs": [2, {"}": "]"}],\n"name":"a", "x": 1}],\n"evaluators":\n[1,\n"a"]}'
+    cases = '{"cases": [{"inputs": 1,\n"name": "a"},\n{"inputs": [2, {"}": "]"}],\n"name":"a", "x": 1}],'
+    text = cases + '\n"evaluators":\n[1,\n"a"]}'
     lines = str(refusal(text, "json")).splitlines()
     assert [line.strip().partition(":")[0] for line in lines if "line" in line[:8]] == [
         "line 4",
@@ -300,7 +303,7 @@ def test_files_that_are_not_there_or_not_text_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="YAML or JSON"):
         read_dataset(tmp_path / "rows.jsonl")
     with pytest.raises(DatasetError, match="no format 'toml'"):
-        read_dataset(tmp_path / "latin.yaml", fmt="toml")  # type: ignore[arg-type]
+        parse_dataset("", "toml")  # type: ignore[arg-type]
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")))

@@ -124,7 +124,8 @@ def read_yaml(text: str, name: str = "") -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         said = " ".join(part for part in (error.context, error.problem) if part)
-        raise _unreadable(name, mark.line + 1 if mark else 0, said)
+        # An end that came too soon is marked on the line after the last.
+        raise _unreadable(name, min(mark.line, text.rstrip().count("\n")) + 1 if mark else 0, said)
     except yaml.reader.ReaderError as error:
         raise _unreadable(
             name, text.count("\n", 0, error.position) + 1, f"it has {_character(error)!r} in it"
@@ -200,7 +201,7 @@ _BOOLEAN_WORDS: Final = {"yes": "true", "on": "true", "no": "false", "off": "fal
 
 def _surprise(node: yaml.Node) -> str:
     """What YAML 1.1 makes of a bare word or number that hardly anyone means by it."""
-    if getattr(node, "style", None) is not None:
+    if node.style:
         return ""  # quoted: taken as it is written
     if node.tag.endswith(":bool") and (meaning := _BOOLEAN_WORDS.get(node.value.lower())):
         return f"`{node.value}` is read as {meaning}; put it in quotes if the word is meant"

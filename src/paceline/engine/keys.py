@@ -386,6 +386,7 @@ def _context_of(turn: Turn, attempted: Attempted) -> EvaluatorContext[Any, Any, 
     case = turn.case
     return EvaluatorContext(
         name=turn.key.case,
+        key=turn.key,
         inputs=case.inputs,
         metadata=case.metadata,
         expected_output=case.expected_output,

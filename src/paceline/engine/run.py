@@ -104,6 +104,7 @@ class Run:
             clock=self.clock,
             dice=self.dice,
             grace=self.plan.grace,
+            around=self.plan.around_evaluator,
         )
         self.keys = KeyWorker(self)
         self._recorder.on_commit = lambda _sequence: self._from_any_thread(self._committed)

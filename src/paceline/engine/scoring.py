@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import Callable, Coroutine
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,8 @@ from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, scores_of
 from paceline.journal.records import EvaluatorFailure, Score
 
+AroundEvaluator = Callable[[Prepared, EvaluatorContext[Any, Any, Any]], AbstractContextManager[object]]
+"""What stands around every call of an evaluator: OpenTelemetry's span, say."""
 Landed = Callable[[list[Score], list[EvaluatorFailure]], None]
 
 
@@ -49,7 +51,9 @@ class Scorer:
         clock: Clock,
         dice: random.Random,
         grace: float,
+        around: AroundEvaluator | None = None,
     ) -> None:
+        self._around = around or _nothing_around
         self._places = nullcontext() if concurrency is None else asyncio.Semaphore(concurrency)
         self._threads = Threads(concurrency or 512, name="paceline-score")
         self._timeout = timeout
@@ -72,7 +76,8 @@ class Scorer:
     def ask_instant(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], found: Found) -> None:
         """Call an instant evaluator in place."""
         try:
-            found.scores += scores_of(prepared, prepared.call(ctx), seconds=0.0)
+            returned = prepared.call(ctx) if self._around is _nothing_around else self._called(prepared, ctx)
+            found.scores += scores_of(prepared, returned, seconds=0.0)
         except BaseException as error:
             found.failures.append(EvaluatorFailure(by=prepared.label, error=describe(error, stage="evaluator")))
 
@@ -137,18 +142,27 @@ class Scorer:
     async def _call(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
         if prepared.mode == "instant":
             return prepared.call(ctx)
-        call: Coroutine[Any, Any, object]
-        call = self._on_thread(prepared, ctx) if prepared.mode == "thread" else _on_loop(prepared, ctx)
+        call = self._on_thread(prepared, ctx) if prepared.mode == "thread" else self._on_loop(prepared, ctx)
         return await _Deadline(self._deadlines, call, self._timeout, self._grace, self).wait()
 
     async def _on_thread(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
-        returned = await self._threads.call(copy_context(), prepared.call, ctx)
+        returned = await self._threads.call(copy_context(), self._called, prepared, ctx)
         return await returned if inspect.isawaitable(returned) else returned
 
+    async def _on_loop(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
+        with self._around(prepared, ctx):
+            returned = prepared.call(ctx)
+            return await returned if inspect.isawaitable(returned) else returned
 
-async def _on_loop(prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
-    returned = prepared.call(ctx)
-    return await returned if inspect.isawaitable(returned) else returned
+    def _called(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
+        with self._around(prepared, ctx):
+            return prepared.call(ctx)
+
+
+def _nothing_around(
+    _prepared: Prepared, _ctx: EvaluatorContext[Any, Any, Any]
+) -> AbstractContextManager[object]:
+    return nullcontext()
 
 
 class EvaluatorOverdue(TimeoutError):

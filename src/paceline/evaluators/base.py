@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
 
 from paceline.dataset.case import InputsT, MetadataT, OutputT
 from paceline.dataset.spec import EvaluatorSpec
+from paceline.journal.records import Key
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -57,14 +58,15 @@ class EvaluatorContext(Generic[InputsT, OutputT, MetadataT]):
     trajectory: list[dict[str, Any]] | None = None
     """Messages and tool calls, where the task recorded any."""
     recorded_spans: Any = None
+    key: Key | None = None
+    """What the record calls this: case, repeat and variant."""
 
     @property
     def span_tree(self) -> Any:
         """The OpenTelemetry spans of the attempt, where they were recorded."""
         if self.recorded_spans is None:
             raise SpanTreeRecordingError(
-                "no spans were recorded for this case: install `paceline[otel]`, set up a tracer provider, "
-                "and run without --no-spans"
+                "no spans were recorded for this case: evaluators that look at spans need a recorder of spans"
             )
         return self.recorded_spans
 
