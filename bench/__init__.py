@@ -5,5 +5,6 @@
     python -m bench.report          the tables of docs/benchmarks.md, anew from bench/results/
 
 Whoever is compared runs in a process of its own, in turn with the others, round after round, so that a slow
-minute of the machine is everybody's. What counts are ratios within a round. Nothing here is part of the package.
+minute of the machine is everybody's. What counts are ratios within a round. Nothing here is part of the
+package.
 """

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
-from bench.results import RESULTS, bar_row, carry_out, table
+from bench.results import RESULTS, Bar, bar_row, carry_out, table
 
 PROGRAMS = ("noop", "forloop", "makespan", "threads", "startup", "million")
 
@@ -25,7 +25,7 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := sorted(set(given.names) - set(PROGRAMS)):
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(PROGRAMS)}")
-    bars = []
+    bars: list[Bar] = []
     for name in given.names or PROGRAMS:
         print(f"{name} ...", file=sys.stderr, flush=True)
         measure = import_module(f"bench.{name}").measure

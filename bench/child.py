@@ -1,6 +1,6 @@
 """The process in which one contestant works; see `contest`.
 
-    python -m bench.child bench.noop:script '{"cases": 1000, "folder": "..."}'
+    python -m bench.child bench.noop:script '{"cases": 1000}' FOLDER
 
 Prints the cost as JSON, on the last line. Runs in the environment of a peer too, so it imports nothing but
 the standard library.
@@ -18,10 +18,12 @@ from importlib import import_module
 from pathlib import Path
 
 
-def main(does: str, settings: str) -> None:
+def main(does: str, settings: str, folder: str) -> None:
     """Make ready, work under the clock, tell."""
     module, _, name = does.partition(":")
-    timed = getattr(import_module(module), name)(**json.loads(settings))
+    contestant = getattr(import_module(module), name)
+    os.chdir(folder)
+    timed = contestant(**json.loads(settings))
     next(timed)
     gc.collect()
     if hasattr(os, "sync"):
@@ -49,8 +51,8 @@ def cpu_seconds() -> float:
 def peak_mb() -> float:
     """Peak resident memory of this process, in MB of 10^6 bytes.
 
-    Linux hands `ru_maxrss` down through `exec`, so a small child of a big parent looks big: there the kernel's
-    own mark for this program (`VmHWM`) is read.
+    Linux hands `ru_maxrss` down through `exec`, so a small child of a big parent looks big: there the
+    kernel's own mark for this program (`VmHWM`) is read.
     """
     status = Path("/proc/self/status")
     if status.exists():

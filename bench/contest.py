@@ -1,9 +1,9 @@
 """Contests: several ways to do the same work, in turn, each time in a process of its own.
 
 A contestant is a generator function. It makes ready, yields (the clock starts), works, yields (the clock
-stops), and returns what tells that the work was done:
+stops), and returns what tells that the work was done. Its current directory is a folder of its own:
 
-    def sleeper(*, seconds: float, folder: str) -> Timed:
+    def sleeper(*, seconds: float) -> Timed:
         yield
         time.sleep(seconds)
         yield
@@ -56,6 +56,10 @@ class Cost:
     """Peak resident memory of the process, making ready included."""
     facts: Facts = field(default_factory=dict)
 
+    def amount(self, measure: Measure) -> float:
+        """How much of one of them."""
+        return {"wall_s": self.wall_s, "cpu_s": self.cpu_s, "peak_mb": self.peak_mb}[measure]
+
 
 class ContestantFailed(Exception):
     """A contestant did not do its work, so there is nothing to compare."""
@@ -74,9 +78,9 @@ def carry_out(contestant: Contestant, *, folder: Path | None = None) -> Cost:
     if folder is None:
         with scratch() as own:
             return carry_out(contestant, folder=own)
-    settings = {**contestant.settings, "folder": str(folder)}
+    settings = json.dumps(contestant.settings)
     ended = subprocess.run(
-        [contestant.python, "-m", "bench.child", contestant.does, json.dumps(settings)],
+        [contestant.python, "-m", "bench.child", contestant.does, settings, str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -99,11 +103,11 @@ def in_turn(contestants: Sequence[Contestant], *, rounds: int) -> dict[str, list
 
 def middle(costs: Iterable[Cost], measure: Measure) -> float:
     """The median of what it took."""
-    return statistics.median(getattr(each, measure) for each in costs)
+    return statistics.median(each.amount(measure) for each in costs)
 
 
 def ratio(theirs: Iterable[Cost], ours: Iterable[Cost], measure: Measure) -> float:
     """How many times as much theirs takes as ours: the median over the rounds of the ratio within a round."""
     return statistics.median(
-        getattr(their, measure) / getattr(our, measure) for their, our in zip(theirs, ours, strict=True)
+        their.amount(measure) / our.amount(measure) for their, our in zip(theirs, ours, strict=True)
     )

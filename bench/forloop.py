@@ -1,7 +1,7 @@
 """Two hundred cases of half a minute, and what becomes of the hours that a `for` loop takes; scaled down.
 
-The seconds are a fraction of those that such a suite takes, which is to the loop's advantage: what a harness adds
-per case weighs the more, the shorter a case is.
+The seconds are a fraction of those that such a suite takes, which is to the loop's advantage: what a harness
+adds per case weighs the more, the shorter a case is.
 
 Then the kill: at the 173rd result that is on file the process gets `kill -9`, and is started again.
 """
@@ -48,7 +48,7 @@ def model(durations: Sequence[float]) -> Callable[[int], Any]:
     return answer
 
 
-def for_loop(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
+def for_loop(*, cases: int, seconds: float, sigma: float) -> Timed:
     """One after the other."""
     answer = model(durations_of(cases, seconds, sigma))
     yield
@@ -57,10 +57,10 @@ def for_loop(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
     return {"done": len(outputs)}
 
 
-def script(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
+def script(*, cases: int, seconds: float, sigma: float) -> Timed:
     """The plain script."""
     answer = model(durations_of(cases, seconds, sigma))
-    out = Path(folder, "results.jsonl")
+    out = Path("results.jsonl")
     yield
     tasks = [{"id": str(number), "prompt": number} for number in range(cases)]
     asyncio.run(run_all(tasks, answer, out, width=WIDTH))
@@ -68,7 +68,7 @@ def script(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
     return {"done": len(lines_in(out))}
 
 
-def paceline(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
+def paceline(*, cases: int, seconds: float, sigma: float) -> Timed:
     """Ours."""
     from paceline import Case, Dataset
     from paceline.evaluators import EqualsExpected
@@ -80,12 +80,12 @@ def paceline(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
         cases=[Case(name=f"case-{number}", inputs=number, expected_output=number) for number in range(cases)],
         evaluators=[EqualsExpected()],
     )
-    report = dataset.evaluate_sync(answer, max_concurrency=WIDTH, journal=Path(folder, "run"), progress=False)
+    report = dataset.evaluate_sync(answer, max_concurrency=WIDTH, journal=Path("run"), progress=False)
     yield
     return {"done": report.n_scored}
 
 
-def evals(*, cases: int, seconds: float, sigma: float, folder: str) -> Timed:
+def evals(*, cases: int, seconds: float, sigma: float) -> Timed:
     """Pydantic Evals."""
     warnings.simplefilter("ignore")
     from pydantic_evals import Case, Dataset
@@ -114,7 +114,7 @@ def kill_and_go_on(
     results: Callable[[Path], set[str]],
     seconds: float,
 ) -> dict[str, Any]:
-    """Start, kill at the 173rd result, start again: how many cases were run anew, and whether they had to be."""
+    """Start, kill at the 173rd result, start again: how many cases ran anew, and whether they had to."""
     first, second = record.with_suffix(".first"), record.with_suffix(".second")
     process = subprocess.Popen(start, cwd=ROOT, env=_environment(seconds, first), stdout=subprocess.DEVNULL)
     while len(results(record)) < KILL_AT:
@@ -187,9 +187,10 @@ def measure(quick: bool) -> Result:
     bars: list[Bar] = []
     for shape, sigma in SHAPES.items():
         settings = {"cases": cases, "seconds": seconds, "sigma": sigma}
+        names = {"for loop": "for_loop", "plain script": "script", "Paceline": "paceline"}
         contestants = [
             Contestant(name=name, does=f"bench.forloop:{does}", settings=settings)
-            for name, does in (("for loop", "for_loop"), ("plain script", "script"), ("Paceline", "paceline"))
+            for name, does in names.items()
         ]
         if peer is not None:
             contestants.append(
@@ -197,37 +198,19 @@ def measure(quick: bool) -> Result:
             )
         costs = in_turn(contestants, rounds=rounds)
         assert all(cost.facts["done"] == cases for each in costs.values() for cost in each)
-        rows += [_row(shape, name, each, costs["for loop"]) for name, each in costs.items()]
-        durations = durations_of(cases, seconds, sigma)
-        ideal = list_schedule(durations, slots=WIDTH)
-        rows.append(
-            {
-                "cases_take": shape,
-                "what": "an ideal schedule",
-                "wall_s": ideal,
-                "times_for_loop": sum(durations) / ideal,
-            }
-        )
+        loop = costs["for loop"]
+        rows += [_row(shape, name, each, loop) for name, each in costs.items()]
+        rows.append(_ideal(shape, durations_of(cases, seconds, sigma)))
         bars.append(
-            at_least(f"Paceline against the for loop, {shape}", 25, rows[-2 - bool(peer)]["times_for_loop"])
+            at_least(f"Paceline, of the for loop, {shape}", 25, ratio(loop, costs["Paceline"], "wall_s"))
         )
-    killed = kills(0.02 if quick else SECONDS)
-    ours = killed[-1]
-    bars.append(
-        Bar(
-            what=f"run anew after a kill at case {KILL_AT} although on file",
-            bar="0",
-            found=ours["of_them_on_file_already"],
-            met=ours["of_them_on_file_already"] == 0
-            and ours["run_anew"] == CASES - ours["results_on_file_at_the_kill"],
-        )
-    )
+    killed = kills(seconds)
     return Result(
-        title=f"{cases} cases of {seconds:g} s each, {WIDTH} at a time",
+        title=f"{cases} cases of {seconds:g} s, {WIDTH} at a time",
         settings={"cases": cases, "seconds": seconds, "width": WIDTH, "rounds": rounds, "kill_at": KILL_AT},
         rows=rows,
         more=killed,
-        bars=bars,
+        bars=[*bars, _only_what_was_open(killed[-1])],
         notes=() if peer else (ABSENT,),
     )
 
@@ -240,6 +223,28 @@ def _row(shape: str, name: str, costs: list[Cost], loop: list[Cost]) -> dict[str
         "cpu_s": middle(costs, "cpu_s"),
         "times_for_loop": ratio(loop, costs, "wall_s"),
     }
+
+
+def _ideal(shape: str, durations: list[float]) -> dict[str, Any]:
+    took = list_schedule(durations, slots=WIDTH)
+    return {
+        "cases_take": shape,
+        "what": "an exact schedule, computed",
+        "wall_s": took,
+        "cpu_s": None,
+        "times_for_loop": sum(durations) / took,
+    }
+
+
+def _only_what_was_open(killed: dict[str, Any]) -> Bar:
+    twice = killed["of_them_on_file_already"]
+    open_then = CASES - killed["results_on_file_at_the_kill"]
+    return Bar(
+        what="cases that a resume ran although their result was on file",
+        bar="0",
+        found=twice,
+        met=twice == 0 and killed["run_anew"] == open_then and killed["results_in_the_end"] == CASES,
+    )
 
 
 if __name__ == "__main__":

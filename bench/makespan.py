@@ -1,8 +1,8 @@
 """How close to a perfect schedule a run comes, when cases take differently long.
 
-A first run knows nothing of its cases and is held against an exact list schedule in the order of the dataset; a
-second one knows how long each took and is held against an exact longest-first schedule. The tasks only wait.
-The time is that of the whole call, from `evaluate_sync` to its report.
+A first run knows nothing of its cases and is held against an exact list schedule in the order of the dataset;
+a second one knows how long each took and is held against an exact longest-first schedule. The tasks only
+wait. The time is that of the whole call, from `evaluate_sync` to its report.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.contest import Contestant, Timed, in_turn, middle, ratio
-from bench.results import Bar, Result, at_most, program
+from bench.contest import Contestant, Timed, in_turn
+from bench.results import Result, at_most, program
 from bench.shapes import list_schedule, log_normal, longest_first
 
 CASES = 200
@@ -24,7 +24,7 @@ SIGMAS = (0.5, 1.0)
 SEEDS = (1, 2, 3, 4, 5)
 
 
-def paceline(*, sigma: float, seed: int, cases: int, slots: int, mean: float, folder: str) -> Timed:
+def paceline(*, sigma: float, seed: int, cases: int, slots: int, mean: float) -> Timed:
     """A first run of a suite and a second one, which finds the durations of the first."""
     from paceline import Case, Dataset
     from paceline.evaluators import EqualsExpected
@@ -42,9 +42,7 @@ def paceline(*, sigma: float, seed: int, cases: int, slots: int, mean: float, fo
 
     def once() -> float:
         started = time.perf_counter()
-        report = dataset.evaluate_sync(
-            waits, max_concurrency=slots, runs=Path(folder, "runs"), progress=False
-        )
+        report = dataset.evaluate_sync(waits, max_concurrency=slots, runs=Path("runs"), progress=False)
         took = time.perf_counter() - started
         assert report.n_scored == cases
         return took
@@ -95,7 +93,7 @@ def measure(quick: bool) -> Result:
         rows=rows,
         bars=bars,
         notes=[
-            f"Medians over {len(seeds)} seeds. An exact schedule is computed from the durations and has no overhead at all.",
+            f"Medians over {len(seeds)} seeds. Exact schedules are computed: they have no overhead at all.",
         ],
     )
 

@@ -1,8 +1,8 @@
 """A million cases from a JSONL file: memory, time, and how long a resume takes to find that nothing is left.
 
-The file is streamed, the journal is on disk and synced, the report is read and its figures are reckoned: all of
-that is in peak memory and time. Peers hold their cases in memory and cannot be asked for a million; what they need
-per case is told by `bench.noop`.
+The file is streamed, the journal is on disk and synced, the report is read and its figures are reckoned: all
+of that is in peak memory and time. Peers hold their cases in memory and cannot be asked for a million; what
+they need per case is told by `bench.noop`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def write_cases(path: Path, cases: int) -> None:
     """A row per case, with the field names that people have."""
     with path.open("w") as file:
         file.writelines(
-            f'{{"id": "case-{number:07}", "question": "What is {number} plus one?", "answer": "{number + 1}"}}\n'
+            f'{{"id":"case-{number:07}","question":"What is {number} plus one?","answer":"{number + 1}"}}\n'
             for number in range(cases)
         )
 
@@ -35,7 +35,7 @@ async def adds_one(question: str) -> str:
     return str(int(question.split(" ", 3)[2]) + 1)
 
 
-def paceline(*, cases: int, folder: str) -> Timed:
+def paceline() -> Timed:
     """Run what is open of the file's cases, and reckon the report."""
     yield
     from paceline import Dataset
@@ -48,10 +48,10 @@ def paceline(*, cases: int, folder: str) -> Timed:
             ended.append(time.perf_counter())
 
     began = time.perf_counter()
-    dataset: Any = Dataset.from_file(Path(folder, "cases.jsonl"))
+    dataset: Any = Dataset.from_file(Path("cases.jsonl"))
     dataset.add_evaluator(EqualsExpected())
     report = dataset.evaluate_sync(
-        adds_one, max_concurrency=WIDTH, journal=Path(folder, "run"), progress=False, on_event=note
+        adds_one, max_concurrency=WIDTH, journal=Path("run"), progress=False, on_event=note
     )
     figures = report.to_dict()
     yield
@@ -59,7 +59,7 @@ def paceline(*, cases: int, folder: str) -> Timed:
         "done": figures["n_scored"],
         "pass_rate": figures["pass_rate"],
         "until_nothing_to_do_s": ended[-1] - began,
-        "journal_mb": Path(folder, "run", "journal.jsonl").stat().st_size / 1e6,
+        "journal_mb": Path("run", "journal.jsonl").stat().st_size / 1e6,
     }
 
 
@@ -69,7 +69,7 @@ def measure(quick: bool) -> Result:
     with scratch("million") as folder:
         write_cases(folder / "cases.jsonl", cases)
         size = (folder / "cases.jsonl").stat().st_size / 1e6
-        whole = Contestant(name="Paceline", does="bench.million:paceline", settings={"cases": cases})
+        whole = Contestant(name="Paceline", does="bench.million:paceline")
         costs = [carry_out(whole, folder=folder) for _ in range(1 + resumes)]
     for cost in costs:
         assert cost.facts["done"] == cases, cost.facts
@@ -96,9 +96,7 @@ def measure(quick: bool) -> Result:
             at_most("peak memory of a resume", PEAK_MB, max(cost.peak_mb for cost in costs[1:]), "MB"),
             at_most("resume of the finished run, until nothing is left to do", RESUME_S, slowest, "s"),
         ],
-        notes=[
-            "`wall` ends when the report's figures are reckoned; `until nothing is left` when the run has ended, before that."
-        ],
+        notes=["`until nothing is left`: until the run has ended, and before its report is read."],
     )
 
 

@@ -1,7 +1,7 @@
 """The price of a case: tasks that answer at once, so that all that is left is what the harness does.
 
-The plain script keeps no cases, scores nothing and syncs nothing. Paceline records each case's content, scores it,
-checksums and syncs its journal, and reads its report back from there; all of that is in its time.
+The plain script records outputs only, scores nothing and syncs nothing. Paceline records what each case asks
+and answers, scores it, writes checksums, syncs, and reads its report back; all of that is in its time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from bench.contest import Contestant, Timed, in_turn, middle, ratio
+from bench.contest import Contestant, Measure, Timed, in_turn, middle, ratio
 from bench.peers import ABSENT, pydantic_evals
 from bench.results import Result, at_least, program
 from bench.script import lines_in, run_all, run_on
@@ -27,17 +27,17 @@ async def no_op(prompt: str) -> str:
     return prompt
 
 
-def script(*, cases: int, loop: str, folder: str) -> Timed:
+def script(*, cases: int, loop: str) -> Timed:
     """The plain script."""
     tasks = [{"id": f"case-{number}", "prompt": f"question {number}"} for number in range(cases)]
-    out = Path(folder, "results.jsonl")
+    out = Path("results.jsonl")
     yield
     run_on(loop, run_all(tasks, no_op, out, width=WIDTH))
     yield
     return {"done": len(lines_in(out))}
 
 
-def paceline(*, cases: int, loop: str, folder: str) -> Timed:
+def paceline(*, cases: int, loop: str) -> Timed:
     """Ours: journal on disk and synced, every case scored, the report read back."""
     from paceline import Case, Dataset
     from paceline.evaluators import EqualsExpected
@@ -50,18 +50,16 @@ def paceline(*, cases: int, loop: str, folder: str) -> Timed:
     dataset = Dataset(name="noop", cases=given, evaluators=[EqualsExpected()])
     if loop == "asyncio":
         report = asyncio.run(
-            dataset.evaluate(no_op, max_concurrency=WIDTH, journal=Path(folder, "run"), progress=False)
+            dataset.evaluate(no_op, max_concurrency=WIDTH, journal=Path("run"), progress=False)
         )
     else:  # what `evaluate_sync` runs on by itself
-        report = dataset.evaluate_sync(
-            no_op, max_concurrency=WIDTH, journal=Path(folder, "run"), progress=False
-        )
+        report = dataset.evaluate_sync(no_op, max_concurrency=WIDTH, journal=Path("run"), progress=False)
     yield
     assert report.pass_rate == 1.0
     return {"done": report.n_scored}
 
 
-def evals(*, cases: int, folder: str) -> Timed:
+def evals(*, cases: int) -> Timed:
     """Pydantic Evals: scored, in memory only."""
     warnings.simplefilter("ignore")
     from pydantic_evals import Case, Dataset
@@ -78,81 +76,65 @@ def evals(*, cases: int, folder: str) -> Timed:
     return {"done": len(report.cases)}
 
 
+def contestants(cases: int, peer_cases: int) -> dict[str, Contestant]:
+    """Everyone, by what they are called here."""
+    found = {
+        f"{does}, {loop}": Contestant(
+            name=f"{name}, {loop}", does=f"bench.noop:{does}", settings={"cases": cases, "loop": loop}
+        )
+        for does, name in (("script", "plain script"), ("paceline", "Paceline"))
+        for loop in ("asyncio", "uvloop")
+    }
+    if peer := pydantic_evals():
+        found["evals"] = Contestant(
+            name=peer.name, does="bench.noop:evals", settings={"cases": peer_cases}, python=peer.python
+        )
+    return found
+
+
 def measure(quick: bool) -> Result:
     """Everyone in turn."""
     cases, peer_cases, rounds = (500, 50, 1) if quick else (CASES, PEER_CASES, ROUNDS)
-    sizes: dict[str, int] = {}
-    contestants = []
+    entered = contestants(cases, peer_cases)
+    costs = in_turn(list(entered.values()), rounds=rounds)
+    sizes = {who: peer_cases if who == "evals" else cases for who in entered}
+    taken = {who: costs[each.name] for who, each in entered.items()}
+    assert all(cost.facts["done"] == sizes[who] for who in taken for cost in taken[who])
 
-    def enter(name: str, does: str, cases: int, python: str = "", **settings: object) -> str:
-        sizes[name] = cases
-        known = {"python": python} if python else {}
-        contestants.append(
-            Contestant(name=name, does=f"bench.noop:{does}", settings={"cases": cases, **settings}, **known)
-        )
-        return name
-
-    plain = {
-        loop: enter(f"plain script, {loop}", "script", cases, loop=loop) for loop in ("asyncio", "uvloop")
-    }
-    ours = {loop: enter(f"Paceline, {loop}", "paceline", cases, loop=loop) for loop in ("asyncio", "uvloop")}
-    peer = pydantic_evals()
-    evals_name = enter(peer.name, "evals", peer_cases, peer.python) if peer else None
-    costs = in_turn(contestants, rounds=rounds)
-    for name, each in costs.items():
-        assert all(cost.facts["done"] == sizes[name] for cost in each), f"{name} did not do all cases"
-
-    def faster(theirs: str | None, mine: str, by: Any = "wall_s") -> float | None:
-        if theirs is None:
+    def times(theirs: str, mine: str, by: Measure = "wall_s") -> float | None:
+        """How many times as many cases per second; None where they are absent."""
+        if theirs not in taken:
             return None
-        return ratio(costs[theirs], costs[mine], by) * sizes[mine] / sizes[theirs]
+        return ratio(taken[theirs], taken[mine], by) * sizes[mine] / sizes[theirs]
 
     rows = [
         {
-            "what": name,
-            "cases": sizes[name],
-            "cases_per_second": round(sizes[name] / middle(each, "wall_s")),
-            "wall_us_per_case": middle(each, "wall_s") / sizes[name] * 1e6,
-            "cpu_us_per_case": middle(each, "cpu_s") / sizes[name] * 1e6,
-            "peak_mb": middle(each, "peak_mb"),
-            "times_script": faster(plain["asyncio"], name),
-            "times_script_by_cpu": faster(plain["asyncio"], name, "cpu_s"),
+            "what": each.name,
+            "cases": sizes[who],
+            "cases_per_second": round(sizes[who] / middle(taken[who], "wall_s")),
+            "wall_per_case_us": middle(taken[who], "wall_s") / sizes[who] * 1e6,
+            "cpu_per_case_us": middle(taken[who], "cpu_s") / sizes[who] * 1e6,
+            "peak_mb": middle(taken[who], "peak_mb"),
+            "times_script": times("script, asyncio", who),
+            "times_script_by_cpu": times("script, asyncio", who, "cpu_s"),
         }
-        for name, each in costs.items()
+        for who, each in entered.items()
     ]
+    against = (
+        ("Paceline on asyncio, of the script on asyncio", 1.5, "script, asyncio", "paceline, asyncio"),
+        ("Paceline on uvloop, of the script on asyncio", 2.0, "script, asyncio", "paceline, uvloop"),
+        ("Paceline on uvloop, of the script on uvloop", 2.0, "script, uvloop", "paceline, uvloop"),
+        ("Paceline on asyncio, of Pydantic Evals", 10.0, "evals", "paceline, asyncio"),
+    )
     return Result(
         title=f"{cases:,} cases that answer at once, {WIDTH} at a time",
         settings={"cases": cases, "peer_cases": peer_cases, "width": WIDTH, "rounds": rounds},
         rows=rows,
-        bars=[
-            at_least(
-                "Paceline on asyncio against the script on asyncio",
-                1.5,
-                faster(plain["asyncio"], ours["asyncio"]),
-            ),
-            at_least(
-                "Paceline on uvloop against the script on asyncio",
-                2.0,
-                faster(plain["asyncio"], ours["uvloop"]),
-            ),
-            at_least(
-                "Paceline on uvloop against the script on uvloop",
-                2.0,
-                faster(plain["uvloop"], ours["uvloop"]),
-            ),
-            at_least(
-                "Paceline on asyncio against Pydantic Evals (asyncio)",
-                10.0,
-                faster(evals_name, ours["asyncio"]),
-            ),
-        ],
-        notes=[
-            "`times script`: how many times as many cases per second as the plain script on asyncio, the median of "
-            f"the ratios within {rounds} rounds; `by cpu` compares processor time of all threads in its place.",
-            f"Pydantic Evals has {peer_cases:,} cases, compared per case: it would take minutes for more."
-            if peer
-            else ABSENT,
-        ],
+        bars=[at_least(what, limit, times(theirs, mine)) for what, limit, theirs, mine in against],
+        notes=(
+            f"Medians over rounds ({rounds}); `times script` is the median of the ratios within a round.",
+            f"Pydantic Evals has {peer_cases:,} cases, compared per case." if "evals" in taken else ABSENT,
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """The tables of docs/benchmarks.md, written anew from bench/results/: `python -m bench.report`.
 
-Each stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->`; all else on the page is left as it is. A
-quick result is refused: its sizes only show that the program works. A program without a result keeps its table.
+Each stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->`; all else on the page is left as it is.
+A quick result is refused: its sizes only show that the program works. What has no result keeps its table.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def page_with(page: str, results: Iterable[Mapping[str, Any]]) -> str:
 
 def _taken(result: Mapping[str, Any]) -> str:
     """When and on what, in a sentence."""
-    machine = result["machine"]
+    on = result["machine"]
     return (
-        f"Taken on {result['taken']}: {machine['cores']} cores ({machine['processor']}), {machine['memory_gb']} GB, "
-        f"{machine['kernel']}, {machine['python']}, uvloop {machine['uvloop'] or 'absent'}; a synced append takes "
-        f"{machine['synced_append_ms']:.2g} ms. `{result['command']}`"
+        f"Taken on {result['taken']} by `{result['command']}`: {on['cores']} cores ({on['processor']}), "
+        f"{on['memory_gb']} GB, {on['kernel']}, {on['python']}, uvloop {on['uvloop'] or 'absent'}; a synced "
+        f"append takes {on['synced_append_ms']:.2g} ms."
     )
 
 

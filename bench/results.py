@@ -20,7 +20,7 @@ import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ def carry_out(name: str, measure: Callable[[bool], Result], *, quick: bool, resu
         "title": result.title,
         "command": f"python -m bench.{name}",
         "quick": quick,
-        "taken": datetime.now(tz=timezone.utc).date().isoformat(),
+        "taken": datetime.now(tz=UTC).date().isoformat(),
         "machine": machine(),
         **asdict(result),
     }
@@ -154,7 +154,7 @@ def shown(key: str, value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+        return str(value).replace("|", r"\|")
     text = f"{value:,}" if isinstance(value, int) else _three_digits(value)
     return f"{text} ×" if key.startswith("times") else text
 

@@ -1,4 +1,4 @@
-"""The script that people write instead: a semaphore, an append-only file, a scorer; and the for loop before it.
+"""The script that people write instead: a semaphore and an append-only file; and the for loop before it.
 
 In the shape that articles on the subject give it: one coroutine per task with the semaphore inside,
 `asyncio.as_completed`, one `open("a")` and one JSON line per result, and on a second start everything skipped

@@ -1,8 +1,8 @@
 """How long cases take, and how long a perfect scheduler would take for all of them.
 
-A list schedule gives the next case of a list to whichever slot is free first. In the order of the dataset that
-is the best that can be done where nothing is known about the cases; longest first is the classic rule where
-durations are known, at most 4/3 of the optimum and in practice next to it.
+A list schedule gives the next case of a list to whichever slot is free first. In the order of the dataset
+that is the best that can be done where nothing is known about the cases; longest first is the classic rule
+where durations are known, at most 4/3 of the optimum and in practice next to it.
 """
 
 from __future__ import annotations

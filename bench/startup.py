@@ -1,7 +1,7 @@
 """What it costs to be there: importing the library, and asking the command for help.
 
-Each is a fresh interpreter with its modules compiled, in turn. An import is timed by the interpreter that does
-it, so the start of Python is not in it; `process` is the whole process, as a user waits for it.
+Each is a fresh interpreter with its modules compiled, in turn. An import is timed by the interpreter that
+does it, so the start of Python is not in it; `process` is the whole process, as a user waits for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,13 @@ from bench.results import Result, at_most, program
 ROUNDS = 21
 CLOCKED = "import time; started = time.perf_counter()\n{}\nprint(time.perf_counter() - started)"
 
+PYTHON = "python -c pass"
+OURS, THEIRS = "import paceline", "import pydantic_evals"
+OURS_IN_HAND, THEIRS_IN_HAND = (
+    "from paceline import Case, Dataset",
+    "from pydantic_evals import Case, Dataset",
+)
+BARE, HELP = "bare_click.py --help", "paceline --help"
 BARE_CLICK = '''
 import click
 
@@ -71,83 +78,93 @@ def importing(python: str, statement: str) -> list[str]:
     return [python, "-c", CLOCKED.format(statement)]
 
 
+def commands(click_program: Path) -> dict[str, list[str]]:
+    """Everything that is started, by what it is called in the table."""
+    paceline = str(Path(sys.executable).with_name("paceline"))
+    found = {
+        PYTHON: [sys.executable, "-c", "pass"],
+        OURS: importing(sys.executable, OURS),
+        OURS_IN_HAND: importing(sys.executable, OURS_IN_HAND),
+        BARE: [sys.executable, str(click_program), "--help"],
+        HELP: [paceline, "--help"],
+        "paceline run --help": [paceline, "run", "--help"],
+    }
+    if peer := pydantic_evals():
+        found[THEIRS] = importing(peer.python, THEIRS)
+        found[THEIRS_IN_HAND] = importing(peer.python, THEIRS_IN_HAND)
+    return found
+
+
 def measure(quick: bool) -> Result:
     """All commands in turn, a first round for compiling aside."""
     rounds = 2 if quick else ROUNDS
-    peer = pydantic_evals()
     with scratch() as folder:
-        click_program = Path(folder, "bare.py")
+        click_program = Path(folder, "bare_click.py")
         click_program.write_text(BARE_CLICK)
-        commands = {
-            "python -c pass": [sys.executable, "-c", "pass"],
-            "import paceline": importing(sys.executable, "import paceline"),
-            "from paceline import Case, Dataset": importing(
-                sys.executable, "from paceline import Case, Dataset"
-            ),
-            "a bare click program, --help": [sys.executable, str(click_program), "--help"],
-            "paceline --help": [str(Path(sys.executable).with_name("paceline")), "--help"],
-            "paceline run --help": [str(Path(sys.executable).with_name("paceline")), "run", "--help"],
-        }
-        if peer is not None:
-            commands["import pydantic_evals"] = importing(peer.python, "import pydantic_evals")
-            commands["from pydantic_evals import Case, Dataset"] = importing(
-                peer.python, "from pydantic_evals import Case, Dataset"
-            )
-        starts: dict[str, list[Start]] = {name: [] for name in commands}
+        started: dict[str, list[Start]] = {name: [] for name in commands(click_program)}
         for number in range(-1, rounds):
-            for name, command in commands.items():
-                started = start(command)
+            for name, command in commands(click_program).items():
+                once = start(command)
                 if number >= 0:
-                    starts[name].append(started)
-
-    def share(mine: str, theirs: str, value: Callable[[Start], float | None]) -> float | None:
-        """Ours as a share of theirs: the median over the rounds."""
-        pairs = zip(starts[mine], starts.get(theirs, []), strict=False)
-        ratios = [our / their for our, their in ((value(a), value(b)) for a, b in pairs) if our and their]
-        return statistics.median(ratios) if ratios else None
-
-    def inside(name: str) -> float | None:
-        found = [each.inside_s for each in starts[name] if each.inside_s is not None]
-        return statistics.median(found) * 1e3 if found else None
+                    started[name].append(once)
 
     return Result(
         title="Starting",
         settings={"rounds": rounds},
         rows=[
             {
-                "what": f"`{name}`" if " --" not in name or name.startswith("paceline") else name,
-                "import_ms": inside(name),
-                "process_ms": statistics.median(each.wall_s for each in each_start) * 1e3,
-                "process_cpu_ms": statistics.median(each.cpu_s for each in each_start) * 1e3,
+                "what": f"`{name}`",
+                "import_ms": None if each[0].inside_s is None else typical(each, inside) * 1e3,
+                "process_ms": typical(each, wall) * 1e3,
+                "process_cpu_ms": typical(each, lambda it: it.cpu_s) * 1e3,
             }
-            for name, each_start in starts.items()
+            for name, each in started.items()
         ],
         bars=[
             at_most(
                 "`import paceline`, of `import pydantic_evals`",
                 1 / 8,
-                share("import paceline", "import pydantic_evals", lambda it: it.inside_s),
-                "of it",
+                share(started, OURS, THEIRS, inside),
+                "×",
             ),
             at_most(
-                "with `Case` and `Dataset` in hand",
+                "the same with `Case` and `Dataset`",
                 1 / 8,
-                share(
-                    "from paceline import Case, Dataset",
-                    "from pydantic_evals import Case, Dataset",
-                    lambda it: it.inside_s,
-                ),
-                "of it",
+                share(started, OURS_IN_HAND, THEIRS_IN_HAND, inside),
+                "×",
             ),
             at_most(
-                "`paceline --help`, of a bare click program's",
-                2.0,
-                share("paceline --help", "a bare click program, --help", lambda it: it.wall_s),
-                "of it",
+                "`paceline --help`, of a bare click program's", 2.0, share(started, HELP, BARE, wall), "×"
             ),
         ],
-        notes=() if peer else (ABSENT,),
+        notes=() if THEIRS in started else (ABSENT,),
     )
+
+
+def wall(each: Start) -> float:
+    """The whole process."""
+    return each.wall_s
+
+
+def inside(each: Start) -> float:
+    """The import alone."""
+    assert each.inside_s is not None
+    return each.inside_s
+
+
+def typical(starts: Sequence[Start], value: Callable[[Start], float]) -> float:
+    """The median of a value."""
+    return statistics.median(map(value, starts))
+
+
+def share(
+    started: Mapping[str, Sequence[Start]], mine: str, theirs: str, value: Callable[[Start], float]
+) -> float | None:
+    """Ours as a share of theirs, the median over the rounds; None where they are absent."""
+    if theirs not in started:
+        return None
+    pairs = zip(started[mine], started[theirs], strict=True)
+    return statistics.median(value(our) / value(their) for our, their in pairs)
 
 
 if __name__ == "__main__":

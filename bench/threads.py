@@ -26,7 +26,7 @@ def blocking(prompt: str) -> str:
     return prompt
 
 
-def pool(*, cases: int, folder: str) -> Timed:
+def pool(*, cases: int) -> Timed:
     """Threads and nothing else: what the machine allows."""
     yield
     with ThreadPoolExecutor(WIDTH) as threads:
@@ -35,10 +35,10 @@ def pool(*, cases: int, folder: str) -> Timed:
     return {"done": len(done)}
 
 
-def script(*, cases: int, folder: str) -> Timed:
+def script(*, cases: int) -> Timed:
     """The plain script with `asyncio.to_thread`, whose threads are as many as the machine's cores allow."""
     tasks = [{"id": str(number), "prompt": str(number)} for number in range(cases)]
-    out = Path(folder, "results.jsonl")
+    out = Path("results.jsonl")
 
     async def answer(prompt: str) -> str:
         return await asyncio.to_thread(blocking, prompt)
@@ -49,7 +49,7 @@ def script(*, cases: int, folder: str) -> Timed:
     return {"done": len(out.read_text().splitlines())}
 
 
-def paceline(*, cases: int, folder: str) -> Timed:
+def paceline(*, cases: int) -> Timed:
     """Ours."""
     from paceline import Case, Dataset
     from paceline.evaluators import EqualsExpected
@@ -62,14 +62,12 @@ def paceline(*, cases: int, folder: str) -> Timed:
         ],
         evaluators=[EqualsExpected()],
     )
-    report = dataset.evaluate_sync(
-        blocking, max_concurrency=WIDTH, journal=Path(folder, "run"), progress=False
-    )
+    report = dataset.evaluate_sync(blocking, max_concurrency=WIDTH, journal=Path("run"), progress=False)
     yield
     return {"done": report.n_scored}
 
 
-def evals(*, cases: int, folder: str) -> Timed:
+def evals(*, cases: int) -> Timed:
     """Pydantic Evals."""
     warnings.simplefilter("ignore")
     from pydantic_evals import Case, Dataset

@@ -37,6 +37,7 @@ ROOMS = (
     "conduct",
     "record",
     "supply",
+    "tracing",
     "progress",
     "report",
     "options",

@@ -241,6 +241,11 @@ def test_a_terminal_that_knows_few_letters_gets_those(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text(encoding="ascii") == "warning: Z?rich ? Gen?ve\n"
 
 
+def test_only_a_verbose_view_wants_to_be_told_of_each_case() -> None:
+    assert not progress_for("plain", stream=io.StringIO()).wants_cases
+    assert progress_for("none", stream=io.StringIO(), verbose=True).wants_cases
+
+
 def test_looking_ends_with_the_run() -> None:
     plain = PlainProgress(io.StringIO())
     plain.interval = 0.01

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack
@@ -26,6 +26,7 @@ from paceline.options import EvaluateOptions, Options, Task
 if TYPE_CHECKING:
     from paceline.conduct import Finished, Job
     from paceline.dataset.files import DatasetSpec
+    from paceline.engine.events import AnyEvent, CaseFinished
     from paceline.journal.audit import Audit
     from paceline.report import Report
     from paceline.report.report import FailOn
@@ -214,6 +215,10 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
     # Running
 
+    def stream(self, task: Task | None = None, **options: Unpack[EvaluateOptions]) -> Stream:
+        """Run the task on every case, and go through the results as they land: `async for done in ...`."""
+        return Stream(job_of(self, task, Options.of(options)))
+
     async def evaluate(self, task: Task | None = None, **options: Unpack[EvaluateOptions]) -> Report:
         """Run the task on every case and score what it answers. See `EvaluateOptions`."""
         return await evaluate(self, task, **options)
@@ -223,10 +228,48 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         return evaluate_sync(self, task, **options)
 
 
+class Stream:
+    """A run whose results are gone through as they land, each one durable before it is handed out.
+
+    Leaving the loop early cuts off what is in flight; what is on record stays, and a resume goes on from there.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.report: Report | None = None
+        """Of the whole run, once the loop has come to its end."""
+
+    async def __aiter__(self) -> AsyncIterator[CaseFinished]:
+        import asyncio
+
+        from paceline.conduct import conduct
+        from paceline.engine.events import CaseFinished
+
+        landed: asyncio.Queue[CaseFinished | None] = asyncio.Queue()
+        listener = self._job.options.on_event
+
+        def on_event(event: AnyEvent) -> None:
+            if isinstance(event, CaseFinished):
+                landed.put_nowait(event)
+            if listener is not None:
+                listener(event)
+
+        options = replace(self._job.options, on_event=on_event)
+        run = asyncio.ensure_future(conduct(replace(self._job, options=options)))
+        run.add_done_callback(lambda _run: landed.put_nowait(None))
+        try:
+            while (done := await landed.get()) is not None:
+                yield done
+            self.report = _delivered(await run)
+        finally:
+            run.cancel()
+            await asyncio.wait([run])
+
+
 def _built(specs: Iterable[object], custom: Sequence[type[Any]], where: str) -> tuple[object, ...]:
     from paceline.evaluators.registry import build
 
-    return tuple(build(spec, custom, where=where) for spec in specs if isinstance(spec, EvaluatorSpec))
+    return tuple(build(spec, custom, where=spec.where or where) for spec in specs if isinstance(spec, EvaluatorSpec))
 
 
 def _written(evaluators: Iterable[object]) -> tuple[EvaluatorSpec, ...]:

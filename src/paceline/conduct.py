@@ -35,20 +35,21 @@ from paceline.engine.source import Named, OpenKeys, turns_of
 from paceline.engine.watch import LoopWatch
 from paceline.errors import EngineStuck, UsageError
 from paceline.evaluators.prepare import Prepared, prepare
-from paceline.journal.ledger import Ledger
+from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
 from paceline.options import Options
-from paceline.record import Record, StoredAnswers, ledger_at, recorder_at
+from paceline.record import Record, StoredAnswers, ledger_at, recorder_at, spent_before
 from paceline.report import Report
 from paceline.report.rows import row_maker
 from paceline.runs import find_runs, new_run_id, new_run_path, runs_root
-from paceline.supply import Supply, supply_of
+from paceline.supply import Forecast, Supply, supply_of
 from paceline.tasks.callable import CallableTask
 
 if TYPE_CHECKING:
     from paceline.tracing import Tracing
 
+_NOTHING_KNOWN: Mapping[str, float] = {}
 JOURNAL_READ_FOR_DURATIONS = 64 * 1024 * 1024
 """Bytes of an earlier run's journal that are worth reading for the order of the next one."""
 
@@ -147,6 +148,7 @@ class Conductor:
         ]
         self.plan = _plan(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
         self.path = _path(job, self.run_id)
+        self.forecast: Forecast | None = None
         self.tracing = _tracing(job.suite, self.run_id)
         if self.tracing is not None:
             self.plan = replace(self.plan, around_evaluator=self.tracing.evaluator)
@@ -158,14 +160,15 @@ class Conductor:
         options, job = self.options, self.job
         ledger = ledger_at(self.path, self.fingerprint(), accept_changes=options.accept_changes)
         if job.turns is not None:
-            turns, cases, count, order = job.turns(), job.count, job.count, "as given"
-            digest = ""
+            turns: Iterable[Turn] = job.turns()
+            cases, count, order = job.count, job.count, "as given"
+            digest, durations = "", _NOTHING_KNOWN
         else:
             supply = self._supply()
             turns = turns_of(supply.named, repeat=options.repeat, variants=tuple(job.tasks))
-            cases, order, digest = supply.count, supply.order, supply.digest
+            cases, order, digest, durations = supply.count, supply.order, supply.digest, supply.durations
             count = cases * options.repeat * len(job.tasks)
-        if ledger is not None and _is_finished(ledger, digest, count):
+        if ledger is not None and not options.retry_errors and _is_finished(ledger, digest, count):
             turns = ()  # a million cases that are all done need not be looked at one by one
         source = OpenKeys(
             turns,
@@ -174,16 +177,22 @@ class Conductor:
             stored=None if ledger is None or self.path is None else StoredAnswers(self.path),
             retry_errors=options.retry_errors,
         )
-        gauge = self.gauge
-        gauge.expected = count
-        gauge.expected_work *= options.repeat * len(job.tasks)
+        self.gauge.expected = count
+        if not digest and job.turns is None and (ledger is not None or durations):
+            gathered = source.gather()
+            if durations:
+                self.forecast = Forecast(self.gauge, (turn.key.case for turn in gathered), durations)
         if ledger is not None:
-            tally = ledger.tally()
-            gauge.done, gauge.passed, gauge.failed = tally.done, tally.passed, tally.failed
-            gauge.unasserted = tally.unasserted
-            gauge.errors = tally.done - tally.passed - tally.failed - tally.unasserted
-            gauge.expected_work *= max(0.0, 1.0 - tally.done / count) if count else 0.0
+            self._count_done(ledger.tally(), source.reasons)
         return ToDo(source=source, ledger=ledger, cases=cases, order=order, digest=digest)
+
+    def _count_done(self, tally: Tally, reopened: Mapping[str, int]) -> None:
+        """Start the gauge where earlier processes have left the run."""
+        gauge = self.gauge
+        errors_again = reopened.get("task_error", 0) + reopened.get("timeout", 0)
+        gauge.done = tally.done - errors_again - reopened.get("content changed", 0)
+        gauge.passed, gauge.failed, gauge.unasserted = tally.passed, tally.failed, tally.unasserted
+        gauge.errors = tally.done - tally.passed - tally.failed - tally.unasserted - errors_again
 
     def _supply(self) -> Supply:
         options = self.options
@@ -194,9 +203,9 @@ class Conductor:
             order="given" if options.order == "auto" and self.plan.one_by_one else options.order,
             durations=self._durations,
             whole=self.plan.budget == Budget(),
+            fair=self.plan.budget.may_cut_short,
             seed=options.seed,
         )
-        self.gauge.expected_work, self.gauge.longest_left = supply.expected_seconds, supply.longest
         if self.job.keep is None:
             return supply
         kept = list(self.job.keep(list(supply.named())))
@@ -239,7 +248,7 @@ class Conductor:
         ledger = todo.ledger
         progress = self._progress()
         with self._recorder(ledger) as recorder:
-            spent = Spent(wall_s=ledger.wall if ledger is not None else 0.0)
+            spent = self._spent(ledger)
             run = Run(
                 source=todo.source,
                 executor=self._executor(),
@@ -276,6 +285,11 @@ class Conductor:
         assert self.path is not None
         return self.path
 
+    def _spent(self, ledger: Ledger | None) -> Spent:
+        if ledger is None or self.path is None or self.plan.budget == Budget():
+            return Spent()
+        return spent_before(self.path, ledger)
+
     def _recorder(self, ledger: Ledger | None) -> Record:
         options = self.options
         line = RunLine(
@@ -309,7 +323,7 @@ class Conductor:
         )
 
     def _listeners(self, progress: Progress | None) -> list[Listener]:
-        return [each for each in (self.tracing, progress, self.options.on_event) if each is not None]
+        return [each for each in (self.tracing, self.forecast, progress, self.options.on_event) if each is not None]
 
     def _progress(self) -> Progress | None:
         wanted = self.options.progress
@@ -335,6 +349,7 @@ class Conductor:
             path=str(self.path or ""),
             expected=todo.source.expected,
             done_before=tally.done if tally else 0,
+            open_reasons=dict(todo.source.reasons) if todo.ledger is not None else {},
             done_before_by=dict(tally.by_outcome) | {"passed": tally.passed} if tally else {},
             concurrency=self.plan.concurrency or todo.source.expected or 1,
             order=todo.order,
@@ -382,6 +397,10 @@ class Conductor:
             recorder.append(EndedLine(at=time.time(), how=ending.how, wall=wall, reason=ending.reason))
             recorder.flush()
         run.books.on_commit()
+        if changed := source.reasons["content changed"]:
+            run.books.tell(
+                Warned(at=time.time(), message=f"{changed} cases were run again: their content is not what was on record")
+            )
         if run.purse.unknown:
             run.books.tell(
                 Warned(at=time.time(), message=f"the budget could not be kept exactly: {run.purse.unknown}")

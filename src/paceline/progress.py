@@ -226,6 +226,11 @@ class QuietProgress:
     announces: bool = False
     """Whether it says how the run starts."""
 
+    @property
+    def wants_cases(self) -> bool:
+        """Whether it has to be told of each case; else those events need not even be made."""
+        return self._verbose
+
     def __init__(
         self,
         stream: IO[str] | None = None,

@@ -15,13 +15,24 @@ from typing import Any
 import msgspec
 
 from paceline import values
+from paceline.engine.bookkeeping import verdict
+from paceline.engine.budget import Budget, Purse, Spent
 from paceline.engine.ports import Stored
 from paceline.errors import FingerprintChanged
 from paceline.journal.journal import Journal
 from paceline.journal.ledger import Ledger, ToScore
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.reading import FileSource, Recorded
-from paceline.journal.records import OutcomeLine, OutputLine, ResumedLine, RunLine, ScoresLine
+from paceline.journal.records import (
+    AttemptLine,
+    Key,
+    OutcomeLine,
+    OutputLine,
+    ResumedLine,
+    RunLine,
+    ScoresLine,
+    key_of,
+)
 from paceline.journal.redaction import Redactor
 
 Record = Journal | MemoryJournal
@@ -67,6 +78,34 @@ def recorder_at(
         )
     )
     return journal
+
+
+def spent_before(path: Path, ledger: Ledger) -> Spent:
+    """What earlier processes have spent on a run, failed attempts included."""
+    purse = Purse(Budget(), Spent(wall_s=ledger.wall), now=0.0)
+    failed: set[Key] = set()
+    told: set[Key] = set()
+    for entry in FileSource(path).entries():
+        if not isinstance(entry, Recorded):
+            continue
+        match entry.line:
+            case AttemptLine(metrics=metrics):
+                purse.settle(metrics)
+            case OutputLine(metrics=metrics) as line:
+                purse.settle(metrics)
+                told.add(key_of(line))
+            case OutcomeLine(metrics=metrics, outcome=outcome, scores=scores) as line:
+                key = key_of(line)
+                if key not in told and outcome != "skipped_budget":
+                    purse.settle(metrics)
+                if outcome != "scored" or verdict(scores) is False:
+                    failed.add(key)
+                else:
+                    failed.discard(key)
+            case _:
+                pass
+    purse.spent.failures = len(failed)
+    return purse.spent
 
 
 class StoredAnswers:

@@ -231,7 +231,7 @@ SETTINGS: Final = (
     Setting("evaluator_timeout", DEADLINE, 600.0, "Deadline of one evaluator call."),
     Setting("hook_timeout", DEADLINE, 300.0, "Deadline of each lifecycle hook."),
     Setting("drain_timeout", DURATION, 60.0, "How long an interrupted run lets finish what is in flight."),
-    Setting("retries", NUMBER, 3, "Tries after the first, where another try can help."),
+    Setting("retries", NUMBER, 2, "Tries after the first, where another try can help."),
     Setting("budget_usd", DOLLARS, None, "Stop when the run has cost this much, resumes included."),
     Setting("budget_tokens", LIMIT, None, "Stop when the run has used this many tokens, resumes included."),
     Setting("budget_time", DEADLINE, None, "Stop when the run has worked this long, resumes included."),

@@ -6,14 +6,17 @@ stream, again for each repeat.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, Final, TypeAlias
 
 from paceline.dataset.case import Case
 from paceline.dataset.identity import identify
 from paceline.dataset.rows import RowFile
 from paceline.dataset.spec import EvaluatorSpec
+from paceline.engine.events import AnyEvent, CaseFinished, Gauge
 from paceline.engine.order import Order, arrange
 from paceline.errors import DatasetError
 from paceline.evaluators.prepare import prepare
@@ -34,9 +37,8 @@ class Supply:
     order: str = "as given"
     digest: str = ""
     """Of the content of the file they are streamed from; empty for cases in memory."""
-    expected_seconds: float = 0.0
-    """What all of them together will probably take; 0 where nothing is known."""
-    longest: float = 0.0
+    durations: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that cases took in an earlier run, as far as known."""
 
 
 def supply_of(
@@ -46,11 +48,12 @@ def supply_of(
     order: Order = "auto",
     durations: Callable[[], Mapping[str, float]] | None = None,
     whole: bool = True,
+    fair: bool = False,
     seed: int = 0,
 ) -> Supply:
     """Check the cases and put them in order; what is wrong with them is said before anything runs.
 
-    `custom` are the evaluator classes that rows may name, `whole` says that nothing will stop the run early.
+    `custom` are the evaluator classes that rows may name; for `whole` and `fair` see `arrange`.
     """
     if isinstance(cases, RowFile):
         if cases.path.stat().st_size > IN_MEMORY_UP_TO:
@@ -66,17 +69,36 @@ def supply_of(
             _check_evaluators(name, case)
     known = durations() if durations is not None and order in ("auto", "longest") else {}
     positions, called = arrange(
-        [name for name, _ in named], order, durations=known, whole=whole, seed=seed
+        [name for name, _ in named], order, durations=known, whole=whole, fair=fair, seed=seed
     )
     ordered = [named[position] for position in positions]
-    seconds = [known.get(name, 0.0) for name, _ in named] if known else [0.0]
-    return Supply(
-        named=lambda: ordered,
-        count=len(ordered),
-        order=called,
-        expected_seconds=sum(seconds),
-        longest=max(seconds),
-    )
+    return Supply(named=lambda: ordered, count=len(ordered), order=called, durations=known)
+
+
+class Forecast:
+    """Keeps the work that remains up to date in the gauge, from what earlier runs took. A listener for events."""
+
+    def __init__(self, gauge: Gauge, names: Iterable[str], durations: Mapping[str, float]) -> None:
+        self._gauge = gauge
+        self._left = Counter(names)
+        typical = median(durations.values())
+        self._seconds = {name: durations.get(name, typical) for name in self._left}
+        self._longest_last = sorted(self._seconds, key=self._seconds.__getitem__)
+        gauge.expected_work = sum(self._seconds[name] * count for name, count in self._left.items())
+        self._note_longest()
+
+    def __call__(self, event: AnyEvent) -> None:
+        """Take off what has come to its end."""
+        if isinstance(event, CaseFinished) and self._left[event.key.case] > 0:
+            self._left[event.key.case] -= 1
+            left = self._gauge.expected_work - self._seconds[event.key.case]
+            self._gauge.expected_work = max(left, 0.0)
+            self._note_longest()
+
+    def _note_longest(self) -> None:
+        while self._longest_last and not self._left[self._longest_last[-1]]:
+            self._longest_last.pop()
+        self._gauge.longest_left = self._seconds[self._longest_last[-1]] if self._longest_last else 0.0
 
 
 def _streamed(rows: RowFile, custom: Sequence[type[Any]], order: str) -> Supply:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 
-from paceline import __version__
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Tracing:
     """Makes the spans of one run. It is a listener for events, and stands around attempts and evaluators."""
 
     def __init__(self, suite: str, run_id: str) -> None:
-        self._tracer = trace.get_tracer("paceline", __version__)
+        self._tracer = trace.get_tracer("paceline", version("paceline"))
         self._suite = suite
         self._run_id = run_id
         self._run: Span = trace.INVALID_SPAN

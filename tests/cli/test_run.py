@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from paceline.runs import runs_root
+from paceline.settings import effective
 from tests.cli.conftest import Shell
 
 ALL = [f"case-{n}" for n in range(6)]
@@ -189,6 +194,22 @@ def test_a_dry_run_of_a_run_that_is_there_says_why_each_case_would_run_again(
     assert len(shell.calls) == 6
 
 
+def test_letters_that_stdout_does_not_know_are_no_reason_to_fail(shell: Shell) -> None:
+    shell.write(
+        "letters.py",
+        r"""
+        from paceline import Case, Dataset
+        dataset = Dataset(cases=[Case(name="Z\u00fcrich", inputs=1)])
+        def task(x): raise ValueError("\u00e4 \udc80")
+        """,
+    )
+    for encoding in ("ascii", "utf-8"):
+        ended = shell.runs("run", "letters.py", "-v", environ={"PYTHONIOENCODING": encoding})
+        assert ended.returncode == 1, ended.stderr
+        assert "rich" in ended.stdout
+        assert "Traceback" not in ended.stderr
+
+
 # Settings reach the run
 
 
@@ -218,6 +239,23 @@ def test_retries_are_tries_after_the_first_for_faults_that_another_try_can_help(
     assert sorted(shell.calls) == ["bug", "lost"]
 
 
+def test_the_library_and_the_command_line_have_the_same_defaults() -> None:
+    from paceline.cli.jobs import options_for
+    from paceline.engine.retry import Retry
+    from paceline.options import Options
+
+    plain = effective({}, {}, Path("/"))
+    options = options_for(
+        plain, journal=None, progress=True, retry_errors=False, accept_changes=False, debug=False
+    )
+    usual = Options()
+    for field in fields(Options):
+        if field.name != "runs":
+            assert getattr(options, field.name) == getattr(usual, field.name), field.name
+    assert plain["retries"] == Retry().attempts - 1
+    assert Path(plain["runs"]) == runs_root()
+
+
 # Debugging
 
 
@@ -226,3 +264,20 @@ def test_debug_runs_one_case_at_a_time_in_order_and_prints_tracebacks(shell: She
     assert told.exit_code == 1
     assert shell.calls == ALL
     assert 'raise ValueError("odd")' in told.stderr
+
+
+@pytest.mark.slow
+def test_debug_lets_a_debugger_in_where_the_task_raises(shell: Shell, suite: Path) -> None:
+    leader, follower = pty.openpty()
+    with os.fdopen(leader, "rb", buffering=0) as ours, os.fdopen(follower, "rb", buffering=0) as terminal:
+        process = shell.starts(
+            "run", "doubles.py", "--debug", "-q", environ={"RAISES": "2"}, stdin=terminal, stdout=terminal
+        )
+        told = b""
+        while b"(Pdb) " not in told:
+            told += ours.read(1024)
+        os.write(ours.fileno(), b"print('here', n)\nquit\n")
+        while b"here 2" not in told:
+            told += ours.read(1024)
+        process.communicate(timeout=30)
+    assert process.returncode == 1

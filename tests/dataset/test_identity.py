@@ -44,10 +44,8 @@ def test_the_order_of_a_dataset_does_not_change_what_its_cases_are_known_by(
     cases: list[Case[Any, Any, Any]], seed: int
 ) -> None:
     shuffled = random.Random(seed).sample(cases, len(cases))
-    known = {name: (repr(case.inputs), repr(case.expected_output)) for name, case in identify(cases)}
-    assert {
-        name: (repr(case.inputs), repr(case.expected_output)) for name, case in identify(shuffled)
-    } == known
+    known = {name: (case.inputs, case.expected_output) for name, case in identify(cases)}
+    assert {name: (case.inputs, case.expected_output) for name, case in identify(shuffled)} == known
 
 
 def test_cases_of_the_same_content_are_counted() -> None:

@@ -44,7 +44,9 @@ def raw(value: object) -> msgspec.Raw:
 
 
 def begin(case: str, **fields: Any) -> BeginLine:
-    return BeginLine(**{"case": case, "at": 101.0, "hash": f"hash of {case}", "inputs": raw("question"), **fields})
+    return BeginLine(
+        **{"case": case, "at": 101.0, "hash": f"hash of {case}", "inputs": raw("question"), **fields}
+    )
 
 
 def attempt(case: str, **fields: Any) -> AttemptLine:
@@ -93,7 +95,9 @@ def file_of(*lines: Line) -> bytes:
 
 def finished(*cases: str) -> list[KeyedLine]:
     """The two lines of each case that passed at once."""
-    return [line for case in cases for line in (begin(case), outcome(case, "scored", True, output=raw("out")))]
+    return [
+        line for case in cases for line in (begin(case), outcome(case, "scored", True, output=raw("out")))
+    ]
 
 
 # Text as tasks produce it: quotes, escapes, newlines, NUL, emoji. Lone surrogates are `values`' business,
@@ -150,8 +154,6 @@ keyed_lines: st.SearchStrategy[KeyedLine] = st.one_of(
 lines: st.SearchStrategy[Line] = st.one_of(
     keyed_lines,
     st.builds(ManifestLine, keys=st.integers(0, 9), digest=texts),
-    st.builds(
-        ResumedLine, at=times, pid=st.just(1), fingerprint=st.none() | st.just({"task": "another"})
-    ),
+    st.builds(ResumedLine, at=times, pid=st.just(1), fingerprint=st.none() | st.just({"task": "another"})),
     st.builds(EndedLine, at=times, how=st.just("complete"), wall=seconds),
 )

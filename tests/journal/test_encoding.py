@@ -40,9 +40,11 @@ def test_a_line_in_the_file_is_one_json_object_whose_last_key_is_the_checksum_of
     line: Line,
 ) -> None:
     raw = seal(encode_line(line))
-    assert raw.count(b"\n") == 1 and raw.endswith(b"}\n")
+    assert raw.count(b"\n") == 1
+    assert raw.endswith(b"}\n")
     read = json.loads(raw)
-    assert list(read)[0] == "kind" and list(read)[-1] == "crc"
+    assert next(iter(read)) == "kind"
+    assert list(read)[-1] == "crc"
     assert int(read["crc"], 16) == crc32(raw[: raw.rindex(b',"crc"')])
 
 
@@ -84,6 +86,19 @@ def test_an_edited_line_with_its_old_checksum_is_damage() -> None:
     with pytest.raises(LineDamaged) as refused:
         unseal(raw)
     assert refused.value.reason == "checksum"
+
+
+def test_damage_to_line_and_seal_does_not_make_it_a_line_without_a_seal() -> None:
+    raw = sealed(begin("a")).replace(b'"kind"', b'"jind"')
+    for seal_damage in (b'"crb"', b'"arc"', b'"cqb"'):
+        with pytest.raises(LineDamaged) as refused:
+            unseal(raw.replace(b'"crc"', seal_damage))
+        assert refused.value.reason == "checksum"
+
+
+def test_a_line_without_a_seal_may_end_like_one() -> None:
+    body = b'{"kind":"ended","at":1.0,"wall":1.0,"how":"complete"}'
+    assert not is_sealed(body)
 
 
 def test_an_edited_line_is_accepted_however_it_is_spaced() -> None:

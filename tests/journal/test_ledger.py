@@ -106,9 +106,12 @@ def test_what_was_stopped_from_outside_runs_again(place: Path, how: Any) -> None
 def test_a_task_that_has_answered_is_never_asked_again(place: Path) -> None:
     """Whatever came after the output but a final outcome: only scoring is left."""
     state = state_of(place, begin("a"), output("a"))
-    assert isinstance(state, ToScore) and state.outcome is None and state.scores == ()
+    assert isinstance(state, ToScore)
+    assert state.outcome is None
+    assert state.scores == ()
     stored = read_at(place, state.output)
-    assert isinstance(stored, Recorded) and stored.line == output("a")
+    assert isinstance(stored, Recorded)
+    assert stored.line == output("a")
     for how in ("evaluator_error", "cancelled", "skipped_budget", "infra_error"):
         again = state_of(place, begin("a"), output("a"), outcome("a", how))
         assert again == ToScore(1, state.output, (), how)  # type: ignore[arg-type]
@@ -116,9 +119,11 @@ def test_a_task_that_has_answered_is_never_asked_again(place: Path) -> None:
 
 def test_an_outcome_that_holds_the_output_is_where_scoring_finds_it(place: Path) -> None:
     state = state_of(place, begin("a"), outcome("a", "evaluator_error", True, output=raw("out")))
-    assert isinstance(state, ToScore) and state.scores == (state.output,)
+    assert isinstance(state, ToScore)
+    assert state.scores == (state.output,)
     stored = read_at(place, state.output)
-    assert isinstance(stored, Recorded) and isinstance(stored.line, OutcomeLine)
+    assert isinstance(stored, Recorded)
+    assert isinstance(stored.line, OutcomeLine)
     assert bytes(stored.line.output) == b'"out"'
 
 
@@ -217,7 +222,9 @@ def test_wall_time_is_that_of_all_processes_the_killed_ones_included(place: Path
     killed = begin("a", at=107.0)
     assert ledger_of(place, killed).wall == pytest.approx(7.0)
     assert ledger_of(place, killed, ended(wall=9.0)).wall == pytest.approx(9.0)
-    assert ledger_of(place, ended(wall=9.0), resumed(at=200.0), begin("b", at=203.0)).wall == pytest.approx(12.0)
+    assert ledger_of(place, ended(wall=9.0), resumed(at=200.0), begin("b", at=203.0)).wall == pytest.approx(
+        12.0
+    )
     assert ledger_of(place, killed, resumed(at=200.0), ended(wall=2.0)).wall == pytest.approx(9.0)
     assert ledger_of(place, begin("a", at=50.0)).wall == 0.0  # a clock that was set back
     assert ledger_of(place, ended()).ended == ended()
@@ -228,10 +235,12 @@ def test_a_torn_end_is_not_read_and_a_damaged_line_says_nothing(place: Path) -> 
     content = file_of(run_line(), *finished("a"), *finished("b"))
     place.write_bytes(content[:-1])
     ledger = Ledger.read(place)
-    assert ledger.state(Key("b")) == Interrupted(1) and ledger.damaged == 0
+    assert ledger.state(Key("b")) == Interrupted(1)
+    assert ledger.damaged == 0
     place.write_bytes(content.replace(b'"scored"', b'"Scored"', 1))
     ledger = Ledger.read(place)
-    assert ledger.state(A) == Interrupted(1) and ledger.damaged == 1
+    assert ledger.state(A) == Interrupted(1)
+    assert ledger.damaged == 1
     assert ledger.state(Key("b")) == Done("scored", "passed")
 
 
@@ -345,7 +354,8 @@ def test_the_ledger_agrees_with_a_plain_reading_of_the_lines(
     done = [it.last for it in naive.values() if it.last is not None and it.last.outcome in FINAL]
     assert ledger.tally().done == len(done)
     assert len(ledger) == sum(1 for it in naive.values() if it.seen)
-    assert ledger.damaged == ledger.unsealed == 0 and ledger.lines == len(history) + 1
+    assert ledger.damaged == ledger.unsealed == 0
+    assert ledger.lines == len(history) + 1
 
 
 def test_a_line_with_an_output_nested_beyond_measure_is_read_all_the_same(place: Path) -> None:

@@ -74,9 +74,11 @@ def test_a_second_process_is_refused_and_told_who_the_first_is(tmp_path: Path, n
         content = locate(place).journal.read_bytes()
         with pytest.raises(JournalBusy, match=f"process {first.pid} on {os.uname().nodename}") as refused:
             Journal.open(place)
-        assert "another `-o`" in refused.value.hint and str(locate(place).journal) in str(refused.value)
+        assert "another `-o`" in refused.value.hint
+        assert str(locate(place).journal) in str(refused.value)
         owner = owner_of(locate(place).lock)
-        assert owner is not None and owner.pid == first.pid
+        assert owner is not None
+        assert owner.pid == first.pid
         with pytest.raises(JournalError, match="a run at"):
             Journal.create(place, run_line())
         assert locate(place).journal.read_bytes() == content
@@ -209,7 +211,8 @@ def test_one_process_cannot_open_a_journal_twice_and_looking_does_not_free_it(tm
             with pytest.raises(JournalBusy, match=f"process {os.getpid()}"):
                 Journal.open(place)
             owner = owner_of(locate(place).lock)
-            assert owner is not None and owner.pid == os.getpid()
+            assert owner is not None
+            assert owner.pid == os.getpid()
         with program(LOOK, place) as other:
             assert heard(other) == str(os.getpid())
             assert heard(other) == "JournalBusy"
@@ -225,7 +228,8 @@ def test_a_lock_file_removed_by_hand_is_not_removed_twice(tmp_path: Path) -> Non
     first.release()
     assert path.exists()
     owner = owner_of(path)
-    assert owner is not None and json.loads(path.read_bytes())["pid"] == os.getpid()
+    assert owner is not None
+    assert json.loads(path.read_bytes())["pid"] == os.getpid()
     second.release()
     assert not path.exists()
 

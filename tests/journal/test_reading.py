@@ -29,13 +29,14 @@ def test_entries_tell_line_number_offset_and_length(
     entries = list(read_lines(place))
     assert [entry.number for entry in entries] == list(range(1, len(recorded) + 2))
     for entry, line in zip(entries, [run_line(), *recorded], strict=True):
-        assert isinstance(entry, Recorded) and entry.sealed
+        assert isinstance(entry, Recorded)
+        assert entry.sealed
         assert encode_line(entry.line) == encode_line(line)
         assert content[entry.offset :][: entry.length + 1].endswith(b"}\n")
         again = read_at(place, entry.offset)
         assert isinstance(again, Recorded)
         assert encode_line(again.line) == encode_line(line)
-        assert list(read_lines(place, start=entry.offset))[0].offset == entry.offset
+        assert next(iter(read_lines(place, start=entry.offset))).offset == entry.offset
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda it: it.replace(b"\n", b"")), max_size=8), st.booleans())
@@ -58,10 +59,14 @@ def test_damage_is_told_where_it_stands_and_hides_nothing_else(tmp_path: Path) -
     good = file_of(run_line())
     place.write_bytes(good + b"\0" * 30 + b"\n" + file_of(begin("a")) + b"\n  \n" + b'{"id":1}\n')
     first, damaged, second, foreign = read_lines(place)
-    assert isinstance(first, Recorded) and isinstance(second, Recorded)
+    assert isinstance(first, Recorded)
+    assert isinstance(second, Recorded)
     assert damaged == Damaged("zeros", "30 NUL bytes", 2, len(good), 30)
-    assert second.line == begin("a") and second.number == 3
-    assert isinstance(foreign, Damaged) and foreign.reason == "unknown kind" and foreign.number == 6
+    assert second.line == begin("a")
+    assert second.number == 3
+    assert isinstance(foreign, Damaged)
+    assert foreign.reason == "unknown kind"
+    assert foreign.number == 6
 
 
 def test_a_torn_tail_is_simply_the_present_end(tmp_path: Path) -> None:
@@ -72,7 +77,8 @@ def test_a_torn_tail_is_simply_the_present_end(tmp_path: Path) -> None:
         assert len(list(read_lines(place))) == content[:cut].count(b"\n")
     place.write_bytes(content[:-1])
     torn = read_at(place, len(file_of(run_line())))
-    assert isinstance(torn, Damaged) and torn.reason == "torn"
+    assert isinstance(torn, Damaged)
+    assert torn.reason == "torn"
 
 
 def test_a_journal_is_read_while_it_is_written(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def traces_of(secret: str) -> list[bytes]:
     return [form.encode() for form in forms]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(secret=planted, before=befores, how=st.sampled_from(HOWS), where=st.integers(0, 8), after=texts)
 def test_no_planted_key_survives_anywhere(
     secret: str,
@@ -101,7 +101,7 @@ def test_no_planted_key_survives_anywhere(
     error = ErrorFacts(type="AuthError", message=text, trace=text)
     line: Line = [
         begin("a", inputs=raw(value)),
-        begin(text),
+        begin(text, hash="h"),
         output("a", output=raw(value)),
         output("a", attributes=raw(value)),
         outcome("a", "task_error", error=error),
@@ -120,7 +120,8 @@ def test_no_planted_key_survives_anywhere(
         assert path.is_dir() or not any(form in path.read_bytes() for form in traces_of(secret))
     written = content.split(b"\n")
     assert written[1] + b"\n" == file_of(plain)
-    assert b"[redacted:" in written[2] and b"[redacted:" in next((place / "blobs").iterdir()).read_bytes()
+    assert b"[redacted:" in written[2]
+    assert b"[redacted:" in next((place / "blobs").iterdir()).read_bytes()
     entries = list(read_lines(place))
     assert [type(entry.line) for entry in entries if isinstance(entry, Recorded)] == [
         type(each) for each in (run_line(), plain, line, output("big"))
@@ -139,7 +140,8 @@ def test_beside_a_line_with_a_secret_the_others_stay_as_they_are(line: Line, sec
     cleaned = REDACTOR.clean(bodies, b"\n".join(bodies))
     assert cleaned is not None
     assert cleaned[0] == bodies[0]
-    assert unseal(cleaned[1]) and secret.encode() not in cleaned[1]
+    assert unseal(cleaned[1])
+    assert secret.encode() not in cleaned[1]
 
 
 @given(json_values, known_keys)

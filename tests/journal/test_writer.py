@@ -179,7 +179,8 @@ def test_a_full_disk_breaks_the_journal_and_leaves_whole_lines(
     journal = Journal.create(place, run_line(), redactor=PLAIN, disk=disk)
     journal.on_commit, journal.on_broken = told.append, broken.append
     error = exhaust(journal, begin("a"))
-    assert "No space left" in str(error) and "free space" in error.hint
+    assert "No space left" in str(error)
+    assert "free space" in error.hint
     disk.room = 10**9  # space that comes back changes nothing for this journal
     with pytest.raises(JournalBroken):
         journal.append(begin("b"))
@@ -207,7 +208,8 @@ def test_a_failed_sync_is_never_tried_again(place: Path) -> None:
         journal.append(begin("b"))
     journal.close()
     assert disk.syncs_after == 0
-    assert told == [2] and journal.committed == 2
+    assert told == [2]
+    assert journal.committed == 2
     assert [type(error) for error in broken] == [JournalBroken]
 
 
@@ -235,17 +237,16 @@ def run_into_a_power_cut(place: Path, disk: Disk, sizes: list[int], flush_every:
     def on_commit(upto: int) -> None:
         reported.update(numbers[number] for number in list(numbers) if number <= upto)
 
-    with suppress(JournalError):
-        with Journal.create(place, run_line(), redactor=PLAIN, disk=disk) as journal:
-            journal.on_commit = on_commit
-            for turn, size in enumerate(sizes):
-                case = f"case {turn}"
-                line = outcome(case, "scored", output=journal.keep(b'"%b"' % (b"x" * size)))
-                # Known under its number before it can be reported: one thread appends.
-                numbers[turn + 2] = (case, size)
-                assert journal.append(line) == turn + 2
-                if turn % flush_every == 0:
-                    journal.flush()
+    with suppress(JournalError), Journal.create(place, run_line(), redactor=PLAIN, disk=disk) as journal:
+        journal.on_commit = on_commit
+        for turn, size in enumerate(sizes):
+            case = f"case {turn}"
+            line = outcome(case, "scored", output=journal.keep(b'"%b"' % (b"x" * size)))
+            # Known under its number before it can be reported: one thread appends.
+            numbers[turn + 2] = (case, size)
+            assert journal.append(line) == turn + 2
+            if turn % flush_every == 0:
+                journal.flush()
     return reported
 
 

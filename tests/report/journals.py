@@ -64,7 +64,7 @@ def raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(encode(value))
 
 
-def begin(case: str, *, inputs: object = "Q", expected: object = None, **fields: Any) -> BeginLine:
+def begin(case: str, *, inputs: object = "Q", expected: object = None, **fields: Any) -> Line:
     return BeginLine(
         **{
             "case": case,
@@ -77,17 +77,22 @@ def begin(case: str, *, inputs: object = "Q", expected: object = None, **fields:
     )
 
 
-def output(case: str, value: object = "A", **fields: Any) -> OutputLine:
+def again(case: str, attempt: int = 2) -> Line:
+    """Another attempt; the content of the case is on record."""
+    return BeginLine(case=case, at=1000.5, attempt=attempt, hash=f"content of {case}")
+
+
+def output(case: str, value: object = "A", **fields: Any) -> Line:
     return OutputLine(**{"case": case, "at": 1001.0, "seconds": 1.0, "output": raw(value), **fields})
 
 
-def told(case: str, *scores: Score, failures: tuple[EvaluatorFailure, ...] = (), **fields: Any) -> ScoresLine:
+def told(case: str, *scores: Score, failures: tuple[EvaluatorFailure, ...] = (), **fields: Any) -> Line:
     return ScoresLine(
         **{"case": case, "at": 1002.0, "scores": list(scores), "failures": list(failures), **fields}
     )
 
 
-def scored(case: str, *scores: Score, answer: object = "A", **fields: Any) -> OutcomeLine:
+def scored(case: str, *scores: Score, answer: object = "A", **fields: Any) -> Line:
     """The outcome of a key that was scored; `answer=None` where the output is on record already."""
     written: dict[str, Any] = {
         "case": case,
@@ -100,9 +105,7 @@ def scored(case: str, *scores: Score, answer: object = "A", **fields: Any) -> Ou
     return OutcomeLine(**{**written, **fields})
 
 
-def failed(
-    case: str, outcome: str = "task_error", error: ErrorFacts | None = None, **fields: Any
-) -> OutcomeLine:
+def failed(case: str, outcome: str = "task_error", error: ErrorFacts | None = None, **fields: Any) -> Line:
     written: dict[str, Any] = {
         "case": case,
         "at": 1003.0,
@@ -113,7 +116,7 @@ def failed(
     return OutcomeLine(**{**written, **fields})
 
 
-def retried(case: str, attempt: int = 1, error_class: str = "transient", **fields: Any) -> AttemptLine:
+def retried(case: str, attempt: int = 1, error_class: str = "transient", **fields: Any) -> Line:
     written: dict[str, Any] = {
         "case": case,
         "at": 1001.0,
@@ -142,15 +145,15 @@ def mute(by: str = "Judge", message: str = "quota") -> EvaluatorFailure:
     return EvaluatorFailure(by=by, error=ErrorFacts(type="RuntimeError", message=message, stage="evaluator"))
 
 
-def manifest(keys: int) -> ManifestLine:
+def manifest(keys: int) -> Line:
     return ManifestLine(keys=keys, digest="")
 
 
-def ended(how: str = "complete", wall: float = 10.0, **fields: Any) -> EndedLine:
+def ended(how: str = "complete", wall: float = 10.0, **fields: Any) -> Line:
     return EndedLine(**{"at": 1010.0, "how": how, "wall": wall, **fields})
 
 
-def resumed(at: float = 2000.0, **fields: Any) -> ResumedLine:
+def resumed(at: float = 2000.0, **fields: Any) -> Line:
     return ResumedLine(**{"at": at, "pid": 1, **fields})
 
 

@@ -33,6 +33,7 @@ from tests.journal.lines import keyed_lines, run_line
 from tests.report.journals import (
     DAMAGED,
     Lines,
+    again,
     begin,
     ended,
     failed,
@@ -68,16 +69,14 @@ def test_rows_are_in_the_order_in_which_keys_were_begun() -> None:
 
 
 def test_the_last_outcome_of_a_key_counts() -> None:
-    table = fold(
-        Lines(run(), begin("a"), failed("a", "infra_error"), begin("a", attempt=2), scored("a", attempt=2))
-    )
+    table = fold(Lines(run(), begin("a"), failed("a", "infra_error"), again("a"), scored("a", attempt=2)))
     assert len(table) == 1
     assert outcome_of(table, "a") == "scored"
     assert list(table.cause.values()) == []
 
 
 def test_a_line_that_is_there_twice_changes_nothing() -> None:
-    one: list[Line] = [begin("a"), retried("a"), begin("a", attempt=2), output("a"), told("a", yes("Judge"))]
+    one: list[Line] = [begin("a"), retried("a"), again("a"), output("a"), told("a", yes("Judge"))]
     one += [scored("a", says(0.5), answer=None, attempt=2)]
     once, twice = fold(Lines(run(), *one)), fold(Lines(run(), *(line for line in one for _ in range(2))))
     assert once.work == twice.work == 2.0
@@ -195,9 +194,9 @@ def test_work_is_that_of_all_attempts_the_failed_ones_included() -> None:
             run(),
             begin("a"),
             retried("a", seconds=2.0, error_class="rate_limited"),
-            begin("a", attempt=2),
+            again("a"),
             retried("a", 2, seconds=3.0),
-            begin("a", attempt=3),
+            again("a", 3),
             scored("a", attempt=3, seconds=4.0),
             failed("b", "skipped_budget", attempt=0, seconds=0.0),
         )

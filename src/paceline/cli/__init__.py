@@ -17,11 +17,16 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
     """The `paceline` program."""
     keep_standard_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A letter that a terminal does not know is shown by its number, and is no reason to stop.
+            stream.reconfigure(errors="backslashreplace")
     from paceline.cli.group import paceline
 
     paceline(prog_name="paceline")

@@ -188,19 +188,18 @@ def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool) -> int
     """Show what a run has found, and what to do next; its exit code."""
     from paceline.api import exit_code
 
+    if finished.ending.error is not None:
+        raise finished.ending.error
     report = finished.report
-    code = exit_code(finished, fail_on=fail_on)
     if as_json:
         say(report.to_json())
     elif not quiet:
         with unless_gone():
             report.print()
-    if finished.ending.error is not None:
-        raise finished.ending.error
     if report.path is not None and finished.ending.how != "complete":
         warn(f"incomplete: {finished.ending.reason}")
         warn(f"go on with: paceline resume {report.path}")
-    return code
+    return exit_code(finished, fail_on=fail_on)
 
 
 def tell_plan(job: Job, *, as_json: bool) -> int:

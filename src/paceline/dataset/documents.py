@@ -201,7 +201,7 @@ _BOOLEAN_WORDS: Final = {"yes": "true", "on": "true", "no": "false", "off": "fal
 
 def _surprise(node: yaml.Node) -> str:
     """What YAML 1.1 makes of a bare word or number that hardly anyone means by it."""
-    if node.style:
+    if getattr(node, "style", None):
         return ""  # quoted: taken as it is written
     if node.tag.endswith(":bool") and (meaning := _BOOLEAN_WORDS.get(node.value.lower())):
         return f"`{node.value}` is read as {meaning}; put it in quotes if the word is meant"

@@ -89,7 +89,7 @@ class RowFile:
         return f"RowFile({str(self.path)!r})"
 
     def __len__(self) -> int:
-        return self.check().n
+        return self._as_checked().summary.n
 
     def __bool__(self) -> bool:
         return True  # there is no empty one: that is an error
@@ -102,7 +102,7 @@ class RowFile:
 
     def names(self) -> Iterator[tuple[str, AnyCase]]:
         """The cases, each with the name by which it is known."""
-        repeated = self._check_once().repeated
+        repeated = self._as_checked().repeated
         seen: Counter[str] = Counter()
         for case in self:
             known_as = case.name
@@ -115,13 +115,17 @@ class RowFile:
 
     def check(self, progress: Progress | None = None) -> RowSummary:
         """Go through the file once; raise a DatasetError that names all that is wrong with it."""
-        return self._check_once(progress).summary
-
-    def _check_once(self, progress: Progress | None = None) -> _Checked:
         stamp = stamp_of(self.path)
         if self._checked is None or self._checked.stamp != stamp:
             self._checked = None
             self._checked = self._check(stamp, progress)
+        return self._checked.summary
+
+    def _as_checked(self) -> _Checked:
+        # Not checked anew if the file has changed: whoever relies on the first check has to be told.
+        if self._checked is None:
+            self.check()
+        assert self._checked is not None
         return self._checked
 
     def _check(self, stamp: Stamp, progress: Progress | None) -> _Checked:

@@ -150,7 +150,7 @@ def _json_rows(lines: Iterator[bytes]) -> Iterator[Found]:
 def _closer_look(line: bytes) -> Row | Refused:
     """What a line is that msgspec does not read: NaN and half surrogates are fine, anything else is not."""
     try:
-        found = json.loads(line.decode())
+        found = json.loads(line.rstrip().decode())
     except UnicodeDecodeError as error:
         return Refused(f"not UTF-8, from byte {error.start + 1} of the line", "save the file as UTF-8")
     except json.JSONDecodeError as error:

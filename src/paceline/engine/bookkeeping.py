@@ -49,6 +49,8 @@ class Bookkeeper:
         self._epoch = clock.epoch
         self._uncommitted: deque[tuple[int, OutcomeLine, list[Score] | None, int]] = deque()
         self._listeners = list(listeners)
+        # Events of single cases are made only for who wants them: a progress view reads the gauge.
+        self._cases_are_told = any(getattr(each, "wants_cases", True) for each in self._listeners)
         self.gauge = gauge
 
     # Lines
@@ -77,7 +79,7 @@ class Bookkeeper:
                 metadata=metadata,
             )
         )
-        if self._listeners:
+        if self._cases_are_told:
             self.tell(CaseStarted(at=self._epoch(), key=key, attempt=turn.attempt))
 
     def failed_attempt(self, turn: Turn, attempted: Attempted, retry_in: float) -> None:
@@ -100,7 +102,7 @@ class Bookkeeper:
             )
         )
         self.gauge.retries += 1
-        if self._listeners:
+        if self._cases_are_told:
             self.tell(
                 AttemptFailed(
                     at=at,
@@ -201,15 +203,13 @@ class Bookkeeper:
         while uncommitted and uncommitted[0][0] <= committed:
             _sequence, line, told, tries = uncommitted.popleft()
             passed = verdict([*told, *line.scores] if told else line.scores)
-            self._count(line.outcome, passed, line.seconds)
-            if self._listeners:
+            self._count(line.outcome, passed)
+            if self._cases_are_told:
                 self.tell(_finished(line, told or [], tries, passed if line.outcome == "scored" else False))
 
-    def _count(self, outcome: OutcomeKind, passed: bool | None, seconds: float) -> None:
+    def _count(self, outcome: OutcomeKind, passed: bool | None) -> None:
         gauge = self.gauge
         gauge.done += 1
-        if gauge.expected_work:
-            gauge.expected_work = max(0.0, gauge.expected_work - seconds)
         if outcome != "scored":
             gauge.errors += 1
         elif passed is None:

@@ -33,6 +33,11 @@ class Budget:
             if ceiling is not None and not ceiling > 0:
                 raise UsageError(f"budget {name} is {ceiling}", hint="a budget is a number above 0")
 
+    @property
+    def may_cut_short(self) -> bool:
+        """Whether it may end a run at a case that has nothing to do with it; then which cases came before matters."""
+        return self.usd is not None or self.tokens is not None or self.wall_s is not None
+
     @classmethod
     def of(cls, given: Budget | Mapping[str, Any] | None) -> Budget:
         """What `budget=` accepts."""

@@ -126,17 +126,38 @@ class Source(Protocol):
         ...
 
 
+class Stopwatch(Protocol):
+    """The clock of an attempt. Called on the loop."""
+
+    def hold(self) -> None:
+        """Stand still: the attempt waits for a place, or for a process that is not ready yet."""
+        ...
+
+    def go(self) -> None:
+        """Run on."""
+        ...
+
+
 class Work:
     """What an executor needs to know to attempt a key."""
 
-    __slots__ = ("attempt", "inputs", "key", "timeout")
+    __slots__ = ("attempt", "inputs", "key", "stopwatch", "timeout")
 
-    def __init__(self, key: Key, attempt: int, inputs: Any, timeout: float | None = None) -> None:
+    def __init__(
+        self,
+        key: Key,
+        attempt: int,
+        inputs: Any,
+        timeout: float | None = None,
+        stopwatch: Stopwatch | None = None,
+    ) -> None:
         self.key = key
         self.attempt = attempt
         self.inputs = inputs
         self.timeout = timeout
         """Seconds the attempt may take; the engine keeps the deadline, remote executors keep it too."""
+        self.stopwatch = stopwatch
+        """For an executor that has the attempt wait; stays on this side of a wire."""
 
 
 class Attempted:

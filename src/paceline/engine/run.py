@@ -159,15 +159,16 @@ class Run:
         try:
             if lost is not None:
                 await self.keys.take_over(lane, lost)
-            now, breath = self.clock.now, 0.0
+            now = self.clock.now
+            breath = now() + BREATH
             while (turn := self._take() or await self._next()) is not None:
+                lane.turn = turn
+                await self.keys.work(lane, turn)
+                lane.turn = None
                 if now() > breath:
                     # Tasks that never wait would keep the loop from everything else it has to do.
                     await asyncio.sleep(0)
                     breath = now() + BREATH
-                lane.turn = turn
-                await self.keys.work(lane, turn)
-                lane.turn = None
         except LaneLost:
             return
         except Exception as error:  # a broken promise of our own, or of the disk: the run cannot go on

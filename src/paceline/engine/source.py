@@ -52,6 +52,12 @@ class OpenKeys:
         self._retry_errors = retry_errors
         self._open = self._go_through(turns)
 
+    def gather(self) -> list[Turn]:
+        """Go through all turns now, for cases that are in memory anyway; they are handed out afterwards all the same."""
+        gathered = list(self._open)
+        self._open = iter(gathered)
+        return gathered
+
     def take(self) -> Turn | None:
         """The next key that has something to do."""
         turn = next(self._open, None)

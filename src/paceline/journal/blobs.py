@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -23,7 +24,7 @@ _ENVELOPE_START = b'{"$paceline":{"blob":"'
 
 
 class _Named(msgspec.Struct, forbid_unknown_fields=True):
-    blob: str
+    blob: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]  # a hash, and no path to somewhere else
     bytes: int
 
 

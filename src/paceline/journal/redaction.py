@@ -10,10 +10,10 @@ Nearly no line holds one, so a whole batch is searched first, in a few passes th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
 from json import dumps
 from typing import Any
 
@@ -105,13 +105,18 @@ class Redactor:
         self._fields = frozenset(chosen | _SECRET_FIELDS)
         known = {name: value for name, value in (environ or {}).items() if _is_secret(name, value, chosen)}
         # The longest first: one secret can be the beginning of another.
-        self._values = sorted(((value, name) for name, value in known.items()), key=lambda it: -len(it[0]))
+        self._values = sorted(
+            ((form, name) for name, value in known.items() for form in {value, *_escaped(value)}),
+            key=lambda it: -len(it[0]),
+        )
         self._patterns = [(re.compile(pattern), name) for name, pattern in patterns.items()]
         own = [pattern.encode() for name, pattern in patterns.items() if KEY_PATTERNS.get(name) != pattern]
         self._alarms: list[Callable[[bytes], object]] = [
             re.compile(alarm).search for alarm in (*(_ALARMS if patterns else ()), *own)
         ]
-        self._alarms += [_contains(form) for value, _ in self._values for form in _written_forms(value)]
+        self._alarms += [
+            _contains(form) for form in {it for value in known.values() for it in _written_forms(value)}
+        ]
         self._alarms += [_names_field(field) for field in chosen]
 
     @classmethod
@@ -131,10 +136,9 @@ class Redactor:
 
     def clean_text(self, text: str) -> str:
         """A text without secrets."""
-        for value, name in self._values:
-            for form in (value, _escaped(value)):
-                if form in text:
-                    text = text.replace(form, f"[redacted:{name}]")
+        for form, name in self._values:
+            if form in text:
+                text = text.replace(form, f"[redacted:{name}]")
         for pattern, name in self._patterns:
             text = pattern.sub(f"[redacted:{name}]", text)
         return text
@@ -181,19 +185,18 @@ def _is_secret(name: str, value: str, chosen: set[str]) -> bool:
     return len(set(value)) >= 4 and value.casefold() not in _COMMON + _OWN_WORDS
 
 
-def _escaped(value: str) -> str:
-    """As it stands within a JSON string."""
-    try:
-        return msgspec.json.encode(value)[1:-1].decode()
-    except UnicodeEncodeError:
-        return dumps(value)[1:-1]
+def _escaped(text: str) -> set[str]:
+    """How a text can stand within a JSON string."""
+    forms = {dumps(text)[1:-1]}
+    with contextlib.suppress(UnicodeEncodeError):
+        forms.add(msgspec.json.encode(text)[1:-1].decode())
+    return forms
 
 
 def _written_forms(value: str) -> set[bytes]:
     """How a value can stand in a line: escaped once, or twice where it stands in JSON within a string."""
-    once = {_escaped(value), dumps(value)[1:-1]}
-    twice = chain.from_iterable((_escaped(form), dumps(form)[1:-1]) for form in once)
-    return {form.encode() for form in once | set(twice)}
+    once = _escaped(value)
+    return {form.encode() for form in once.union(*map(_escaped, once))}
 
 
 def _contains(form: bytes) -> Callable[[bytes], object]:

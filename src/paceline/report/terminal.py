@@ -171,10 +171,10 @@ def _overview(figures: Figures, pen: Pen) -> RenderableType:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(no_wrap=True, overflow="crop", style="bold")
     grid.add_column()
     for label, said in _lines(figures):
-        grid.add_row(pen.say(label), pen.say(said, limit=500))
+        grid.add_row(pen.say(label, limit=24), pen.say(said, limit=500))
     return grid
 
 
@@ -227,7 +227,9 @@ def _interval(interval: Interval | None, of: int) -> str:
         return "no interval"
     told = f"{interval.confidence:.0%} interval {percent(interval.low)} to {percent(interval.high)}"
     # Repeats of one case tell less than as many cases.
-    return told if interval.n > 0.995 * of else f"{told}, worth {interval.n:.0f} independent cases"
+    if interval.n < 0.995 * of:
+        told += f", worth {counted(round(interval.n), 'independent case')}"
+    return told
 
 
 def _counts(figures: Figures) -> str:
@@ -274,7 +276,7 @@ def _evaluators(figures: Figures, pen: Pen, *, failures: bool) -> RenderableType
     table = Table(box=pen.box, padding=(0, 1), title_justify="left", expand=False)
     table.add_column("Evaluator", overflow="fold")
     table.add_column("Result", overflow="fold")
-    table.add_column("Cases", justify="right", no_wrap=True)
+    table.add_column("Cases", justify="right", overflow="fold")
     found = figures.evaluators
     for assertion in found.assertions:
         interval = _interval(assertion.true.interval, assertion.true.of)

@@ -24,6 +24,7 @@ class CallableTask:
                 f"the task is a {type(call).__name__}, which cannot be called",
                 hint="pass a function of one argument, sync or async: `async def task(inputs): ...`",
             )
+        _require_an_answer(call)
         _require_one_argument(call)
         self.call = call
         self.is_async = _is_async(call)
@@ -36,7 +37,7 @@ def name_of(call: Callable[..., Any]) -> str:
     """A name to call a callable by in reports."""
     while isinstance(call, functools.partial):
         call = call.func
-    return str(getattr(call, "__qualname__", None) or type(call).__qualname__).removeprefix("<locals>.")
+    return str(getattr(call, "__qualname__", None) or type(call).__qualname__).rpartition("<locals>.")[2]
 
 
 def _is_async(call: Callable[..., Any]) -> bool:
@@ -46,6 +47,17 @@ def _is_async(call: Callable[..., Any]) -> bool:
         return True
     # An object whose `__call__` is async. A class is called to make an instance, which is sync.
     return not inspect.isclass(call) and inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+
+
+def _require_an_answer(call: Callable[..., Any]) -> None:
+    flags = getattr(getattr(call, "__code__", None), "co_flags", 0)
+    if inspect.isasyncgenfunction(call) or (
+        inspect.isgeneratorfunction(call) and not flags & inspect.CO_ITERABLE_COROUTINE
+    ):
+        raise UsageError(
+            f"the task {name_of(call)} is a generator, which gives no answer when it is called",
+            hint="collect what it yields and return that: `return [each async for each in stream(inputs)]`",
+        )
 
 
 def _require_one_argument(call: Callable[..., Any]) -> None:
