@@ -93,7 +93,9 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         """Add a case at the end."""
         cases = self._listed()
         if name is not None and any(case.name == name for case in cases):
-            raise DatasetError(f"there is a case {name!r} already", hint="names tell cases apart: choose another")
+            raise DatasetError(
+                f"there is a case {name!r} already", hint="names tell cases apart: choose another"
+            )
         cases.append(
             Case(
                 name=name,
@@ -129,16 +131,18 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         fmt: Format | None = None,
         custom_evaluator_types: Sequence[type[Any]] = (),
         *,
-        map: Mapping[str, str] | None = None,
+        mapping: Mapping[str, str] | None = None,
     ) -> Dataset[Any, Any, Any]:
         """Read YAML or JSON (in Pydantic Evals' format), JSONL or CSV; the ending says which.
 
-        `map` says for rows which of their fields is our `inputs`, `expected_output`, `name`.
+        `mapping` says for rows which of their fields is our `inputs`, `expected_output`, `name`.
         """
         file = Path(path)
-        if fmt == "jsonl" or fmt == "csv" or (fmt is None and is_row_file(file)):
-            rows = RowFile(file, mapping=map, fmt=fmt)
-            return cls(name=file.name.split(".")[0], cases=rows, custom_evaluator_types=custom_evaluator_types)
+        if fmt == "jsonl" or fmt == "csv" or (fmt is None and is_row_file(file)):  # noqa: PLR1714  # narrows the type
+            rows = RowFile(file, mapping=mapping, fmt=fmt)
+            return cls(
+                name=file.name.split(".")[0], cases=rows, custom_evaluator_types=custom_evaluator_types
+            )
         from paceline.dataset.files import read_dataset
 
         return cls._from_spec(read_dataset(file, fmt=fmt), custom_evaluator_types, where=str(file))
@@ -206,7 +210,9 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         )
 
     @classmethod
-    def model_json_schema_with_evaluators(cls, custom_evaluator_types: Sequence[type[Any]] = ()) -> dict[str, Any]:
+    def model_json_schema_with_evaluators(
+        cls, custom_evaluator_types: Sequence[type[Any]] = ()
+    ) -> dict[str, Any]:
         """The JSON schema of dataset files."""
         from paceline.dataset.files import dataset_schema
         from paceline.evaluators.registry import schema_of
@@ -231,7 +237,8 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 class Stream:
     """A run whose results are gone through as they land, each one durable before it is handed out.
 
-    Leaving the loop early cuts off what is in flight; what is on record stays, and a resume goes on from there.
+    Leaving the loop early cuts off what is in flight; what is on record stays, and a resume goes on from
+    there.
     """
 
     def __init__(self, job: Job) -> None:
@@ -269,7 +276,9 @@ class Stream:
 def _built(specs: Iterable[object], custom: Sequence[type[Any]], where: str) -> tuple[object, ...]:
     from paceline.evaluators.registry import build
 
-    return tuple(build(spec, custom, where=spec.where or where) for spec in specs if isinstance(spec, EvaluatorSpec))
+    return tuple(
+        build(spec, custom, where=spec.where or where) for spec in specs if isinstance(spec, EvaluatorSpec)
+    )
 
 
 def _written(evaluators: Iterable[object]) -> tuple[EvaluatorSpec, ...]:
@@ -285,7 +294,8 @@ def _refuse_duplicates(cases: Iterable[Case[Any, Any, Any]]) -> None:
             continue
         if case.name in seen:
             raise DatasetError(
-                f"Duplicate case name: {case.name!r}", hint="names tell cases apart, in a resume and in a comparison"
+                f"Duplicate case name: {case.name!r}",
+                hint="names tell cases apart, in a resume and in a comparison",
             )
         seen.add(case.name)
 
@@ -329,7 +339,8 @@ def job_of(
     tasks = dict(options.variants or {})
     if (task is None) == (not tasks):
         raise UsageError(
-            "a run has either one task or variants", hint="evaluate(task), or evaluate(variants={'a': task_a, ...})"
+            "a run has either one task or variants",
+            hint="evaluate(task), or evaluate(variants={'a': task_a, ...})",
         )
     if task is not None:
         tasks = {"": task}
@@ -370,10 +381,11 @@ def rescore(
     expected: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> Report:
-    """Score the stored outputs of a run, or a results file of another harness, into a new run; the task is not called.
+    """Score the stored outputs of a run, or a results file of another harness, into a new run.
 
-    Without `evaluators` those of the run are made again, as far as they are built-in ones. `expected` replaces what the
-    cases expect: a mapping by case name, or a file with an id and an expected answer in each row.
+    Without `evaluators` those of the run are made again, as far as they are built-in ones. `expected`
+    replaces what the cases expect: a mapping by case name, or a file with an id and an expected answer in
+    each row.
     """
     from paceline.rescoring import rescoring_job
 

@@ -1,7 +1,7 @@
 """Conducting a run: from a job to a finished record and its report.
 
-Opens or creates the journal, holds the suite against what is on record, gathers what is open, lets the engine work, and
-closes the record. Everything that can be wrong with a job is said before its first case is begun.
+Opens or creates the journal, holds the suite against what is on record, gathers what is open, lets the engine
+work, and closes the record. Everything that can be wrong with a job is said before its first case is begun.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from paceline import values
 from paceline.engine.bookkeeping import Listener
 from paceline.engine.budget import Budget, Spent
 from paceline.engine.clock import SystemClock
+from paceline.engine.complaints import complain
 from paceline.engine.events import Gauge, LoopBlocked, RunEnded, RunStarted, Warned
 from paceline.engine.executors.local import LocalExecutor
 from paceline.engine.interrupts import interrupts
@@ -144,7 +145,8 @@ class Conductor:
         self.gauge = Gauge()
         self.run_id = new_run_id()
         self.facts = [
-            EvaluatorFacts(label=each.label, spec=each.written, version=each.version) for each in self.evaluators
+            EvaluatorFacts(label=each.label, spec=each.written, version=each.version)
+            for each in self.evaluators
         ]
         self.plan = _plan(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
         self.path = _path(job, self.run_id)
@@ -306,7 +308,7 @@ class Conductor:
             versions=versions(),
             git=git_commit(Path.cwd()),
             command=self.job.command or command(),
-            directory=os.getcwd(),
+            directory=str(Path.cwd()),
         )
         return recorder_at(self.path, line, ledger, durability=options.durability, redact=options.redact)
 
@@ -323,7 +325,11 @@ class Conductor:
         )
 
     def _listeners(self, progress: Progress | None) -> list[Listener]:
-        return [each for each in (self.tracing, self.forecast, progress, self.options.on_event) if each is not None]
+        return [
+            each
+            for each in (self.tracing, self.forecast, progress, self.options.on_event)
+            if each is not None
+        ]
 
     def _progress(self) -> Progress | None:
         wanted = self.options.progress
@@ -371,7 +377,9 @@ class Conductor:
 
         longest = max((limit for limit in (self.plan.timeout, self.plan.case_timeout) if limit), default=None)
         patience = None if longest is None or not owns_process else longest + self.plan.grace
-        watch = None if self.options.debug else LoopWatch(loop, blocked=blocked, stuck=stuck, patience=patience)
+        watch = (
+            None if self.options.debug else LoopWatch(loop, blocked=blocked, stuck=stuck, patience=patience)
+        )
         try:
             if owns_process:
                 with interrupts(loop, drain=run.drain, cancel=run.cancel) as came:
@@ -382,9 +390,7 @@ class Conductor:
             if watch is not None:
                 watch.close()
 
-    def _close(
-        self, run: Run, recorder: Record, todo: ToDo, ending: Ending, started: float
-    ) -> None:
+    def _close(self, run: Run, recorder: Record, todo: ToDo, ending: Ending, started: float) -> None:
         """Write the last lines, and tell what is safe by then."""
         wall = self.clock.now() - started
         source, digest = todo.source, todo.digest
@@ -399,7 +405,10 @@ class Conductor:
         run.books.on_commit()
         if changed := source.reasons["content changed"]:
             run.books.tell(
-                Warned(at=time.time(), message=f"{changed} cases were run again: their content is not what was on record")
+                Warned(
+                    at=time.time(),
+                    message=f"{changed} cases were run again: their content is not what was on record",
+                )
             )
         if run.purse.unknown:
             run.books.tell(
@@ -424,9 +433,10 @@ def _tracing(suite: str, run_id: str) -> Tracing | None:
 
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Let the garbage collector look less often: a run makes many small values that live until they are committed.
+    """Let the garbage collector look less often: a run makes many small values that live until the commit.
 
-    With Python's own threshold it goes through all of them every few cases, for a quarter of the engine's time.
+    With Python's own threshold it goes through all of them every few cases, for a quarter of the engine's
+    time.
     """
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], 20_000), *before[1:])
@@ -496,5 +506,5 @@ def _give_up(recorder: Record, seconds: float, where: str) -> None:
         f"the event loop has been blocked for {seconds:.0f} s at {where}",
         hint="await instead of blocking there, or make the task a plain function: those run on threads",
     )
-    print(f"paceline: {stuck}\n  {stuck.hint}", file=sys.stderr, flush=True)
+    complain(f"paceline: {stuck}\n  {stuck.hint}")
     os._exit(stuck.exit_code)

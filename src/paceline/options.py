@@ -1,4 +1,5 @@
-"""What `evaluate` takes, once: as a typed dictionary for callers and checkers, and as a frozen value for us."""
+"""What `evaluate` takes, once: as a typed dictionary for callers and checkers, and as a frozen value for
+us."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ class Options:
     repeat: int = 1
     lifecycle: Any = None
     journal: str | os.PathLike[str] | Literal[False] | None = None
-    """Where the run is recorded: a directory, a `.jsonl` file, None for a new directory, False for memory only."""
+    """Where the run is recorded: a directory, a `.jsonl` file, None for a new directory, False for memory
+    only."""
     timeout: float | None = 1800.0
     """Seconds for one attempt of the task."""
     case_timeout: float | None = None
@@ -101,10 +103,13 @@ class Options:
 
     def __post_init__(self) -> None:
         if type(self.repeat) is not int or self.repeat < 1:
-            raise UsageError(f"repeat must be at least 1, not {self.repeat!r}", hint="repeat=3 runs each case 3 times")
+            raise UsageError(
+                f"repeat must be at least 1, not {self.repeat!r}", hint="repeat=3 runs each case 3 times"
+            )
         if isinstance(self.max_concurrency, str) and self.max_concurrency != "auto":
             raise UsageError(
-                f"max_concurrency is {self.max_concurrency!r}", hint="a number, None for all at once, or 'auto'"
+                f"max_concurrency is {self.max_concurrency!r}",
+                hint="a number, None for all at once, or 'auto'",
             )
         for name, words in _WORDS.items():
             if (given := getattr(self, name)) not in words:

@@ -1,6 +1,7 @@
 """The record of a job: opened or created, held against the suite, read back from, closed.
 
-A resume is refused where the suite is no longer the one that the run was started with, with the difference and the way on.
+A resume is refused where the suite is no longer the one that the run was started with, with the difference
+and the way on.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def ledger_at(path: Path | None, fingerprint: Mapping[str, Any], *, accept_chang
     if changes and not accept_changes:
         raise FingerprintChanged(
             f"the suite is not the one that {path} was started with:\n  " + "\n  ".join(changes),
-            hint="go on all the same with --accept-changes (accept_changes=True), score the stored outputs anew "
-            "with `paceline rescore`, or start a new run with another -o",
+            hint="go on all the same with --accept-changes (accept_changes=True), score the stored outputs "
+            "anew with `paceline rescore`, or start a new run with another -o",
         )
     return ledger
 

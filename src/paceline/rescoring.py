@@ -1,8 +1,8 @@
 """Rescoring: the stored outputs of a run scored anew, without its task.
 
-It is a run like any other, into a journal of its own, whose turns bring their answers along; so it is durable, resumable and
-reported like any other. The run that is scored is never changed. Results that some other harness has written can be scored
-the same way: a JSONL file with an `id` and an `output` in each line.
+It is a run like any other, into a journal of its own, whose turns bring their answers along; so it is
+durable, resumable and reported like any other. The run that is scored is never changed. Results that some
+other harness has written can be scored the same way: a JSONL file with an `id` and an `output` in each line.
 """
 
 from __future__ import annotations
@@ -154,7 +154,10 @@ def rebuilt(run: RunLine) -> list[object]:
             f"the evaluators {', '.join(lost)} are functions, which a journal cannot bring back",
             hint="name the suite they are defined in, or pass evaluators=[...]",
         )
-    return [build(EvaluatorSpec.parse(facts.spec), where=f"the run's evaluator {facts.label}") for facts in run.evaluators]
+    return [
+        build(EvaluatorSpec.parse(facts.spec), where=f"the run's evaluator {facts.label}")
+        for facts in run.evaluators
+    ]
 
 
 # Files of others ----------------------------------------------------------------------------------
@@ -179,7 +182,9 @@ def read_results(path: str | os.PathLike[str]) -> Iterator[Answered]:
         error = row.get("error")
         output = _first(row, OUTPUTS)
         if output is None and error is None and row.get("ok") is not False:
-            raise DatasetError(f"{where}: there is no output", hint=f"a row has one of {', '.join(OUTPUTS)}, or an error")
+            raise DatasetError(
+                f"{where}: there is no output", hint=f"a row has one of {', '.join(OUTPUTS)}, or an error"
+            )
         failed = error is not None or row.get("ok") is False
         case = Case(name=name, inputs=_first(row, INPUTS), expected_output=_first(row, EXPECTED[:-1]))
         stored = Stored(
@@ -214,7 +219,9 @@ def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
                 try:
                     row = msgspec.json.decode(raw)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise DatasetError(f"{path}:{number}: not JSON: {error}", hint="one JSON object per line") from None
+                    raise DatasetError(
+                        f"{path}:{number}: not JSON: {error}", hint="one JSON object per line"
+                    ) from None
                 if not isinstance(row, dict):
                     raise DatasetError(f"{path}:{number}: not an object", hint="one JSON object per line")
                 yield number, row
@@ -231,4 +238,3 @@ def _named(row: Mapping[str, Any], where: str) -> str:
 
 def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
-

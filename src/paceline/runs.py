@@ -2,8 +2,8 @@
 
     runs/<suite>/<started>-<short id>/journal.jsonl
 
-The name sorts by time. A directory is a run if its journal starts with a run line; nothing else is ever listed, resumed or
-removed.
+The name sorts by time. A directory is a run if its journal starts with a run line; nothing else is ever
+listed, resumed or removed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def latest_run(root: Path, suite: str | None = None) -> FoundRun:
     found = next(find_runs(root, suite), None)
     if found is None:
         what = f"no run of {suite}" if suite else "no run"
-        raise JournalError(f"there is {what} under {root}", hint="name the run, or start one with `paceline run`")
+        raise JournalError(
+            f"there is {what} under {root}", hint="name the run, or start one with `paceline run`"
+        )
     return found
 
 

@@ -76,7 +76,8 @@ def supply_of(
 
 
 class Forecast:
-    """Keeps the work that remains up to date in the gauge, from what earlier runs took. A listener for events."""
+    """Keeps the work that remains up to date in the gauge, from what earlier runs took. A listener for
+    events."""
 
     def __init__(self, gauge: Gauge, names: Iterable[str], durations: Mapping[str, float]) -> None:
         self._gauge = gauge

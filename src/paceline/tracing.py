@@ -1,12 +1,13 @@
-"""OpenTelemetry: a span for the run, each case, each attempt and each evaluator; the user's own spans stand inside.
+"""OpenTelemetry: a span for the run, each case, attempt and evaluator; the user's own spans stand inside.
 
     run ─┬─ case ─┬─ attempt ── whatever the task traces: model calls, tools
          │        ├─ attempt
          │        └─ evaluator ── whatever the evaluator traces: a judge's calls
          └─ case ...
 
-Nothing has to be turned on: where the program has set up a tracer provider (Logfire does), spans go there; where it has not,
-this module is not even imported (see `conduct`). Attributes follow the GenAI conventions as far as these reach.
+Nothing has to be turned on: where the program has set up a tracer provider (Logfire does), spans go there;
+where it has not, this module is not even imported (see `conduct`). Attributes follow the GenAI conventions as
+far as these reach.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ class Tracing:
     @contextmanager
     def run(self, attributes: Mapping[str, Any]) -> Iterator[None]:
         """The span of the run, a child of whatever span is current."""
-        common = {"gen_ai.operation.name": "evaluate", "paceline.suite": self._suite, "paceline.run_id": self._run_id}
+        common = {
+            "gen_ai.operation.name": "evaluate",
+            "paceline.suite": self._suite,
+            "paceline.run_id": self._run_id,
+        }
         with self._tracer.start_as_current_span(
             f"evaluate {self._suite}", attributes={**common, **attributes}
         ) as self._run:

@@ -170,8 +170,8 @@ def be_born(order: Mapping[str, Any]) -> None:
     from tests.crash.faults import install
 
     os.chdir(order["folder"])
-    for number, kind in ((1, ".out"), (2, ".err")):
-        said = os.open(order["said"] + kind, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    for number, kind, stream in ((1, ".out", "stdout"), (2, ".err", "stderr")):
+        said = os.open(order.get(stream, order["said"] + kind), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         os.dup2(said, number)
         os.close(said)
     nothing = os.open(os.devnull, os.O_RDONLY)

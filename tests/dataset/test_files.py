@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import jsonschema
 import pydantic
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -274,6 +275,15 @@ def test_what_cannot_be_read_is_named_with_its_line(text: str, said: str) -> Non
 )
 def test_json_that_cannot_be_read_is_named_with_its_line(text: str, said: str) -> None:
     assert said in str(refusal(text, "json"))
+
+
+def test_yaml_is_read_the_same_without_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert content(parse_dataset(YAML)) == content(DATASET)
+    assert parse_dataset("cases:\n- inputs: no").notes != ()
+    assert "nested more than 100 levels deep" in str(refusal("[" * 5000))
+    assert "line 1: not readable as YAML: it has '\\x01' in it" in str(refusal("a: \x01"))
+    assert "line 2: the key 'a' stands twice" in str(refusal("a: 1\na: 2"))
 
 
 def test_aliases_are_followed_but_not_without_measure() -> None:

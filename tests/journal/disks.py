@@ -18,8 +18,8 @@ class PowerCut(OSError):
 class VolatileDisk(OsDisk):
     """Loses at a power cut what was not synced: bytes, and names of files and directories.
 
-    The cut comes before operation number `cut_before`, or when `cut` is called. A lost tail is gone or, as some
-    file systems have it, zeros. With `honest=False` its syncs do nothing, which a good test must notice.
+    The cut comes before operation number `cut_before`, or when `cut` is called. A lost tail is gone or, as
+    some file systems have it, zeros. With `honest=False` its syncs do nothing, which a good test must notice.
     """
 
     def __init__(

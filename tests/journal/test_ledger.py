@@ -114,7 +114,7 @@ def test_a_task_that_has_answered_is_never_asked_again(place: Path) -> None:
     assert stored.line == output("a")
     for how in ("evaluator_error", "cancelled", "skipped_budget", "infra_error"):
         again = state_of(place, begin("a"), output("a"), outcome("a", how))
-        assert again == ToScore(1, state.output, (), how)  # type: ignore[arg-type]
+        assert again == ToScore(1, state.output, (), how)
 
 
 def test_an_outcome_that_holds_the_output_is_where_scoring_finds_it(place: Path) -> None:

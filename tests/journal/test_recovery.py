@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_overwritten_bytes_lose_exactly_the_lines_they_are_in(
 
 
 def assert_only_touched_lines_are_lost(written: list[Line], content: bytes, root: Path) -> None:
-    """Every line of which no byte changed, nor the newline before it, can be read; each other one is reported."""
+    """Every line of which no byte changed, nor the newline before it, can be read; any other is reported."""
     whole = file_of(*written)
     spans: list[tuple[int, int]] = []
     for line in written:
@@ -247,8 +248,15 @@ FOREIGN = [
 ]
 
 
+VERBS: dict[str, Callable[[Path], object]] = {
+    "create": lambda place: Journal.create(place, run_line()),
+    "open": Journal.open,
+    "exists": Journal.exists,
+}
+
+
 @pytest.mark.parametrize("content", FOREIGN)
-@pytest.mark.parametrize("verb", ["create", "open", "exists"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_foreign_file_is_recognised_and_left_byte_for_byte(
     tmp_path: Path, content: bytes, verb: str
 ) -> None:
@@ -256,13 +264,7 @@ def test_a_foreign_file_is_recognised_and_left_byte_for_byte(
     place.write_bytes(content)
     stat = place.stat()
     with pytest.raises(JournalForeign) as refused:
-        match verb:
-            case "create":
-                Journal.create(place, run_line())
-            case "open":
-                Journal.open(place)
-            case _:
-                Journal.exists(place)
+        VERBS[verb](place)
     assert f"paceline rescore {place} --expected gold.jsonl" in refused.value.hint
     assert place.read_bytes() == content
     assert place.stat() == stat

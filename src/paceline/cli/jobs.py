@@ -91,7 +91,7 @@ def dataset_of(suite: Suite) -> Dataset[Any, Any, Any]:
     match suite.dataset:
         case str() | Path() as path:
             return Dataset.from_file(
-                suite.folder / path, custom_evaluator_types=suite.custom_evaluators, map=suite.map or None
+                suite.folder / path, custom_evaluator_types=suite.custom_evaluators, mapping=suite.map or None
             )
         case dict() as written:
             return Dataset.from_dict(written, suite.custom_evaluators, default_name=suite.name)

@@ -1,12 +1,11 @@
 """Bookkeeping: what happens to a key becomes lines, and, once they are safe, events and counts.
 
-A line is handed to the recorder at once. What is told to anybody, the gauge included, waits until the recorder says that
-the line is committed.
+A line is handed to the recorder at once. What is told to anybody, the gauge included, waits until the
+recorder says that the line is committed.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -15,6 +14,7 @@ import msgspec
 
 from paceline import values
 from paceline.engine.clock import Clock
+from paceline.engine.complaints import complain
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted, Gauge
 from paceline.engine.ports import Attempted, Recorder, Turn
 from paceline.journal.records import (
@@ -226,7 +226,7 @@ class Bookkeeper:
                 listener(event)
             except Exception as error:
                 self._listeners.remove(listener)
-                print(f"paceline: on_event raised {type(error).__name__}, and is not called again", file=sys.stderr)
+                complain(f"paceline: on_event raised {type(error).__name__}, and is not called again")
 
 
 def verdict(scores: Iterable[Score]) -> bool | None:

@@ -1,7 +1,8 @@
 """Budgets: what a run may spend, over all processes that work on it.
 
-Before a key is begun, what the keys in flight will probably cost is reserved, so that many at once do not jointly overshoot.
-The guess is the mean of what has been seen; until something has been seen, one key at a time is let through.
+Before a key is begun, what the keys in flight will probably cost is reserved, so that many at once do not
+jointly overshoot. The guess is the mean of what has been seen; until something has been seen, one key at a
+time is let through.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Budget:
 
     @property
     def may_cut_short(self) -> bool:
-        """Whether it may end a run at a case that has nothing to do with it; then which cases came before matters."""
+        """Whether it may end a run at a case that has nothing to do with it; then which cases came before
+        matters."""
         return self.usd is not None or self.tokens is not None or self.wall_s is not None
 
     @classmethod

@@ -3,8 +3,8 @@
 A task per attempt would give it two things: its own context variables and its own cancellation count. The
 first is had here for a fraction of the price; the second is the lane's business (`lanes`).
 
-`StopIteration` and `GeneratorExit` mean something to whoever drives a coroutine. Raised by the code itself they
-become a `RuntimeError`, as Python has it for the first of them.
+`StopIteration` and `GeneratorExit` mean something to whoever drives a coroutine. Raised by the code itself
+they become a `RuntimeError`, as Python has it for the first of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Deadlines for many at once, with one timer.
 
-Attempts of a run share one timeout, so the earliest deadline is nearly always that of the longest-running one: it is enough
-to look when that one is due. Setting a deadline is an attribute and a comparison; most never cost a timer.
+Attempts of a run share one timeout, so the earliest deadline is nearly always that of the longest-running
+one: it is enough to look when that one is due. Setting a deadline is an attribute and a comparison; most
+never cost a timer.
 """
 
 from __future__ import annotations

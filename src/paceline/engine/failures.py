@@ -107,7 +107,7 @@ def _type_name(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     try:
         text = str(error)
-    except BaseException as broken:  # noqa: BLE001  # a foreign __str__ may raise anything, SystemExit included
+    except BaseException as broken:  # a foreign __str__ may raise anything, SystemExit included
         text = f"<no message: its __str__ raised {type(broken).__name__}>"
     return clip(_encodable(text), MESSAGE_LIMIT)
 

@@ -1,7 +1,7 @@
 """Ctrl-C, SIGTERM and SIGHUP: the first drains, the second cancels, the third goes at once.
 
-Handlers are put in place by whoever owns the process (the command line, or `evaluate_sync` in the main thread), never in
-somebody else's loop.
+Handlers are put in place by whoever owns the process (the command line, or `evaluate_sync` in the main
+thread), never in somebody else's loop.
 """
 
 from __future__ import annotations

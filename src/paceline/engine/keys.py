@@ -1,19 +1,20 @@
 """What happens to one key, step by step: setup, attempts, scoring, teardown, outcome.
 
-Each step ends in a value that says how it went; nothing that user code does gets past this module as an exception.
-A key without setup and teardown holds its lane only while an attempt is under way: it waits for another try, and is
-scored, elsewhere.
+Each step ends in a value that says how it went; nothing that user code does gets past this module as an
+exception. A key without setup and teardown holds its lane only while an attempt is under way: it waits for
+another try, and is scored, elsewhere.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
+import contextlib
 import traceback
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from paceline.engine.complaints import complain
 from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
 from paceline.engine.decisions import cancelled, outcome_of, timed_out
@@ -64,7 +65,9 @@ class KeyWorker:
             if waiting:
                 await self._score_further(lane, turn, attempted, ctx, waiting, found)
             else:
-                self._conclude(turn, attempted, "evaluator_error" if found.failures else "scored", found=found)
+                self._conclude(
+                    turn, attempted, "evaluator_error" if found.failures else "scored", found=found
+                )
         else:
             await self._after(lane, turn, attempted)
 
@@ -168,7 +171,12 @@ class KeyWorker:
 
     def _retry_in(self, lane: Lane, turn: Turn, attempted: Attempted) -> float | None:
         assert attempted.error is not None
-        if turn.stored is not None or lane.stopping or attempted.error_class == "cancelled" or attempted.error.stage not in ("task", "engine"):
+        if (
+            turn.stored is not None
+            or lane.stopping
+            or attempted.error_class == "cancelled"
+            or attempted.error.stage not in ("task", "engine")
+        ):
             return None
         wait = self._plan.retry_task.wait(attempted, turn.tries, self._run.dice)
         if wait is not None and self._time() + wait >= turn.started + self._case_timeout:
@@ -191,9 +199,7 @@ class KeyWorker:
         else:
             await self._end(lane, turn, attempted, found=found)
 
-    def _ask_in_place(
-        self, turn: Turn, ctx: EvaluatorContext[Any, Any, Any]
-    ) -> tuple[Found, list[Prepared]]:
+    def _ask_in_place(self, turn: Turn, ctx: EvaluatorContext[Any, Any, Any]) -> tuple[Found, list[Prepared]]:
         """What the instant evaluators say, and who else is to be asked."""
         found = Found()
         waiting: list[Prepared] = []
@@ -279,7 +285,9 @@ class KeyWorker:
         except BaseException as error:
             turn.tries = 1
             self._books.begin(turn)
-            return Attempted(error=describe(error, stage="setup"), error_class=classify(error), exception=error)
+            return Attempted(
+                error=describe(error, stage="setup"), error_class=classify(error), exception=error
+            )
         _nothing, failed = await self._hook(lane, turn, "setup", turn.lifecycle.setup)
         if failed is not None and turn.tries == 0:
             turn.tries = 1
@@ -346,7 +354,9 @@ class KeyWorker:
         if turn.lifecycle is not None and lane is not None:
             row = None
             if self._plan.row_of is not None:
-                row = self._plan.row_of(turn, attempted, outcome, [*(told or []), *found.scores], found.failures)
+                row = self._plan.row_of(
+                    turn, attempted, outcome, [*(told or []), *found.scores], found.failures
+                )
             torn = await self._tear_down(lane, turn, row)
             if torn is not None and outcome in ("scored", "evaluator_error"):
                 outcome, error = outcome_of(torn), torn.error
@@ -419,12 +429,10 @@ def _as_attempted(stored: Any) -> Attempted:
 
 def _show(turn: Turn, attempted: Attempted) -> None:
     """The traceback as it happens, for whoever runs one case at a time to see what is wrong."""
-    print(f"paceline: {turn.key}, attempt {turn.attempt}:", file=sys.stderr)
+    told = [f"paceline: {turn.key}, attempt {turn.attempt}:"]
     if attempted.exception is not None:
-        try:
-            traceback.print_exception(attempted.exception, file=sys.stderr)
-            return
-        except Exception:
-            print("  (its traceback cannot be shown)", file=sys.stderr)
-    if attempted.error is not None:
-        print(f"  {attempted.error.type}: {attempted.error.message}", file=sys.stderr)
+        with contextlib.suppress(Exception):  # an exception may refuse to be shown
+            told += traceback.format_exception(attempted.exception)
+    if len(told) == 1 and attempted.error is not None:
+        told.append(f"  {attempted.error.type}: {attempted.error.message}")
+    complain(told[0] + "\n" + "".join(told[1:]))

@@ -1,14 +1,16 @@
 """A lane: one place in the run, working on one key after another.
 
-A lane drives the user's code itself, so it has to keep the user's doings with cancellation apart from the engine's. All of
-that is in `Lane.guard`: it gives one await a deadline, and says in one of three ways that it did not come to its end.
+A lane drives the user's code itself, so it has to keep the user's doings with cancellation apart from the
+engine's. All of that is in `Lane.guard`: it gives one await a deadline, and says in one of three ways that it
+did not come to its end.
 
     Overdue     the deadline passed; the code was cancelled and gave in
     Stopped     the run is being cancelled
     LaneLost    the code ignored its cancellation; another lane has taken the key over and this one must end
 
-A `CancelledError` that nobody asked for is the user's own and is passed on as it is. Between two awaits of user code, and
-for what an earlier attempt has left behind (a timeout scope it never closed, say), a lane cannot be cancelled at all.
+A `CancelledError` that nobody asked for is the user's own and is passed on as it is. Between two awaits of
+user code, and for what an earlier attempt has left behind (a timeout scope it never closed, say), a lane
+cannot be cancelled at all.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class Stopped(Exception):
 
 
 class LaneLost(BaseException):
-    """This lane was given up while its code ignored a cancellation. Not an Exception: nobody may catch it on the way."""
+    """This lane was given up while its code ignored a cancellation. Not an Exception: nobody may catch it
+    on the way."""
 
 
 class Lane:
@@ -94,15 +97,15 @@ class Lane:
     ) -> ResultT:
         """Await under a deadline in the loop's time.
 
-        `at_most` stands for what is `until` only as far as the clock runs on (see `hold`). What is not `stoppable`
-        may come to its end, within its deadline, also while the run is being cancelled.
+        `at_most` stands for what is `until` only as far as the clock runs on (see `hold`). What is not
+        `stoppable` may come to its end, within its deadline, also while the run is being cancelled.
         """
         if self.stopping and stoppable:
             _close(awaitable)
             raise Stopped
         self._stoppable, self._at_most = stoppable, at_most
         self.guarding = True
-        self._deadlines.set(self, until if until < at_most else at_most)
+        self._deadlines.set(self, min(until, at_most))
         try:
             try:
                 result = await awaitable
@@ -132,7 +135,8 @@ class Lane:
     # The clock of what is guarded
 
     def hold(self) -> None:
-        """Stop the clock: what is guarded waits for something that is not its own doing. `at_most` still holds."""
+        """Stop the clock: what is guarded waits for something that is not its own doing. `at_most` still
+        holds."""
         if self.guarding and self._verdict is None and self._held_since is None:
             self._held_since = now = asyncio.get_running_loop().time()
             self._left = self.deadline - now
@@ -158,7 +162,8 @@ class Lane:
             self._on_lost(self)
 
     def stop(self) -> None:
-        """The run is being cancelled: cancel what is guarded now, and guard nothing more that can be stopped."""
+        """The run is being cancelled: cancel what is guarded now, and guard nothing more that can be
+        stopped."""
         self.stopping = True
         if self.guarding and self._stoppable and self._verdict is None:
             self._cut_off("stopped")
@@ -171,8 +176,8 @@ class Lane:
     async def _forget_cancellation(self) -> None:
         """Leave the lane's task as if it had never been cancelled.
 
-        A task that cancels itself and returns has the cancellation still coming: it is met here, not in the middle
-        of the next case.
+        A task that cancels itself and returns has the cancellation still coming: it is met here, not in the
+        middle of the next case.
         """
         if self.task.cancelling():
             with suppress(asyncio.CancelledError):

@@ -1,8 +1,8 @@
 """The event loop that a run owns when nobody else brings one.
 
-Differs from `asyncio.run` where an evaluation needs it to: a `SystemExit` out of a stray child task does not end the run; what
-ignores its cancellation is not waited for at the end; the threads that hang in it are not joined. And it works inside a
-running loop (a notebook, a server) by taking a thread of its own.
+Differs from `asyncio.run` where an evaluation needs it to: a `SystemExit` out of a stray child task does not
+end the run; what ignores its cancellation is not waited for at the end; the threads that hang in it are not
+joined. And it works inside a running loop (a notebook, a server) by taking a thread of its own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,16 @@ LAST_WORDS: Final = 1.0
 def run_to_end(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool = False) -> ResultT:
     """Run a coroutine to its end from sync code, whether or not a loop is running in this thread."""
     # Not from within an `except`: every exception of the user's would have that one for its context.
-    run = _run_here if asyncio._get_running_loop() is None else _run_on_thread
+    run = _run_on_thread if _a_loop_is_running() else _run_here
     return run(main, debug=debug)
+
+
+def _a_loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _run_on_thread(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool) -> ResultT:
@@ -58,8 +66,9 @@ def _run_here(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool) 
             except (SystemExit, KeyboardInterrupt) as stray:
                 if task.done():
                     break
-                # asyncio lets these two out of the loop when any task ends with one. A child task of the user's did, and
-                # whoever awaits it gets it as an exception; or it is Ctrl-C in a program that handles it itself.
+                # asyncio lets these two out of the loop when any task ends with one. A child task of the
+                # user's did, and whoever awaits it gets it as an exception; or it is Ctrl-C in a program that
+                # handles it itself.
                 if isinstance(stray, KeyboardInterrupt):
                     interrupts += 1
                     task.cancel()
@@ -77,8 +86,7 @@ def new_loop(*, debug: bool = False) -> asyncio.AbstractEventLoop:
             import uvloop
 
             return uvloop.new_event_loop()
-    loop = asyncio.new_event_loop()
-    return loop
+    return asyncio.new_event_loop()
 
 
 def _close(loop: asyncio.AbstractEventLoop) -> None:

@@ -3,8 +3,8 @@
     given      as the dataset has them
     longest    longest expected first, by what earlier runs took: the last lanes then end close together
     shuffle    at random, from a seed: any prefix is then a fair sample
-    auto       longest where durations are known and the whole set will run; at random where a budget may end the run
-               before its last case, so that what has run is a fair sample; as given otherwise
+    auto       longest where durations are known and the whole set will run; shuffled where a budget may end
+               the run before its last case, so that what has run is a fair sample; as given otherwise
 
 Where only some cases have run before, the others are taken as long as the typical one of those.
 """
@@ -31,8 +31,8 @@ def arrange(
 ) -> tuple[Sequence[int], str]:
     """Positions of the cases in the order to begin them, and what to call that order.
 
-    `whole` says that nothing will stop the run before its last case, `fair` that something may that has nothing to do with
-    the cases themselves.
+    `whole` says that nothing will stop the run before its last case, `fair` that something may that has
+    nothing to do with the cases themselves.
     """
     positions = range(len(names))
     if order == "shuffle" or (order == "auto" and fair):

@@ -59,7 +59,9 @@ class Plan:
         for name in ("timeout", "case_timeout", "evaluator_timeout", "hook_timeout"):
             seconds = getattr(self, name)
             if seconds is not None and not seconds > 0:
-                raise UsageError(f"{name} must be more than 0 seconds, not {seconds!r}", hint="None is no limit")
+                raise UsageError(
+                    f"{name} must be more than 0 seconds, not {seconds!r}", hint="None is no limit"
+                )
 
     @property
     def one_by_one(self) -> bool:

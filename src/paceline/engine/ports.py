@@ -44,7 +44,8 @@ class Stored:
 class Turn:
     """One key's turn: its case, the encoded content, and what happened to it before.
 
-    A plain class with slots, not a frozen value: one is made for each key, and that must cost next to nothing.
+    A plain class with slots, not a frozen value: one is made for each key, and that must cost next to
+    nothing.
     """
 
     __slots__ = (
@@ -203,7 +204,8 @@ class Attempted:
         self.trajectory = trajectory
         self.retry_after = retry_after
         self.exception = exception
-        """Only where the attempt was made in this process: for retry rules that look at it, and for debuggers."""
+        """Only where the attempt was made in this process: for retry rules that look at it, and for
+        debuggers."""
         self.spans: Any = None
         self.abandoned = abandoned
 
@@ -256,5 +258,3 @@ class Recorder(Protocol):
     def keep(self, raw: bytes) -> msgspec.Raw:
         """An encoded value as it goes into a line: itself, or where it is stored if it is big."""
         ...
-
-

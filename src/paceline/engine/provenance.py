@@ -1,4 +1,5 @@
-"""Where a run comes from: versions, commit, command. Written into its first line, so that figures can be traced."""
+"""Where a run comes from: versions, commit, command. Written into its first line, so that figures can be
+traced."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def versions() -> dict[str, str]:
 
 
 def git_commit(folder: Path) -> dict[str, Any] | None:
-    """The commit that a folder is at, read from git's files: starting git would cost more than the run's first case."""
+    """The commit that a folder is at, read from git's files: starting git would cost more than the run's
+    first case."""
     for directory in (folder.absolute(), *folder.absolute().parents):
         marker = directory / ".git"
         try:

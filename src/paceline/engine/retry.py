@@ -1,7 +1,7 @@
 """Whether, and when, a failed attempt is tried again. One authority for tasks and for evaluators.
 
-By default: only what another try can help (rate limits, transient faults), three attempts, full jitter. A bug in
-user code is not retried unless asked. Waiting uses up no try, and every try is on record.
+By default: only what another try can help (rate limits, transient faults), three attempts, full jitter. A bug
+in user code is not retried unless asked. Waiting uses up no try, and every try is on record.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ NO_RETRY: Final = Retry(attempts=1)
 class TenacityRetry:
     """A policy written as tenacity's keyword arguments, as Pydantic Evals users have them.
 
-    Asks tenacity's own `retry`, `stop` and `wait` objects; the waiting is done by the engine, so a waiting case
-    holds no place. A dictionary without `stop` would go on for ever; here it ends after `longest`.
+    Asks tenacity's own `retry`, `stop` and `wait` objects; the waiting is done by the engine, so a waiting
+    case holds no place. A dictionary without `stop` would go on for ever; here it ends after `longest`.
     """
 
     longest: Final = 50
@@ -67,7 +67,17 @@ class TenacityRetry:
                 "a retry policy in tenacity's terms needs tenacity, which is not installed",
                 hint="pip install 'paceline[retry]', or use plain values: retry_task=3",
             ) from None
-        known = {"retry", "stop", "wait", "reraise", "sleep", "before", "after", "before_sleep", "retry_error_cls"}
+        known = {
+            "retry",
+            "stop",
+            "wait",
+            "reraise",
+            "sleep",
+            "before",
+            "after",
+            "before_sleep",
+            "retry_error_cls",
+        }
         known |= {"retry_error_callback"}
         if unknown := sorted(set(options) - known):
             raise UsageError(
@@ -114,7 +124,9 @@ def retry_policy(given: object, *, default: Retry) -> RetryPolicy:
         case Mapping() if set(given) <= {"attempts", "base", "cap", "longest_asked", "on"}:
             fields = dict(given)
             on = fields.pop("on", None)
-            return Retry(**fields, on=None if on in (None, "any") else frozenset([on] if isinstance(on, str) else on))
+            return Retry(
+                **fields, on=None if on in (None, "any") else frozenset([on] if isinstance(on, str) else on)
+            )
         case Mapping():
             return TenacityRetry(given)
         case _:

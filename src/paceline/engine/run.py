@@ -5,8 +5,8 @@
                                    └─ output ── instant evaluators ─┬─ nothing waits ── outcome
                                                                     └─ scoring stage ── outcome
 
-The run never fails because of a case. It ends early in four ways only: an interrupt, a spent budget, a recorder
-that the disk has failed, and an executor that cannot be started.
+The run never fails because of a case. It ends early in four ways only: an interrupt, a spent budget, a
+recorder that the disk has failed, and an executor that cannot be started.
 
 Knows the order of steps. What each step is stands in `lanes`, `keys`, `scoring`, `decisions`, `bookkeeping`.
 """
@@ -220,7 +220,8 @@ class Run:
         return None
 
     async def _something_new(self) -> None:
-        """Wait until a retry is due, the recorder has caught up, money was settled, or the source has more."""
+        """Wait until a retry is due, the recorder has caught up, money was settled, or the source has
+        more."""
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._idle.append(waiter)
         timer = self._loop.call_at(self._retries[0][0], self.wake) if self._retries else None
@@ -299,7 +300,8 @@ class Run:
         self._finish_if_done()
 
     def blame(self, what: str) -> None:
-        """Record the key whose code holds the loop as a timeout. Called from another thread, the loop being held."""
+        """Record the key whose code holds the loop as a timeout. Called from another thread, the loop
+        being held."""
         culprit = asyncio.current_task(self._loop)
         for lane in self._lanes:
             if lane.task is culprit and lane.turn is not None:

@@ -1,7 +1,8 @@
 """The scoring stage: asks evaluators about a finished case, each once, under its own deadline.
 
-Instant evaluators are called in place. The others run side by side, at most as many as the run allows, over all cases
-together; each result is on record as soon as it is there, so that a judge's answer is never paid for twice.
+Instant evaluators are called in place. The others run side by side, at most as many as the run allows, over
+all cases together; each result is on record as soon as it is there, so that a judge's answer is never paid
+for twice.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ class Scorer:
             returned = prepared.call(ctx) if self._around is _nothing_around else self._called(prepared, ctx)
             found.scores += scores_of(prepared, returned, seconds=0.0)
         except BaseException as error:
-            found.failures.append(EvaluatorFailure(by=prepared.label, error=describe(error, stage="evaluator")))
+            found.failures.append(
+                EvaluatorFailure(by=prepared.label, error=describe(error, stage="evaluator"))
+            )
 
     async def ask_waiting(
         self,
@@ -87,7 +90,8 @@ class Scorer:
         ctx: EvaluatorContext[Any, Any, Any],
         landed: Landed,
     ) -> Found:
-        """Ask all of them side by side; `landed` is told of each answer but the last one, which is returned."""
+        """Ask all of them side by side; `landed` is told of each answer but the last one, which is
+        returned."""
         last = Found()
         missing = len(waiting)
 
@@ -136,7 +140,9 @@ class Scorer:
             wait = self._retry.wait(attempt, tries, self._dice)
             if wait is None:
                 assert attempt.error is not None
-                return Found(failures=[EvaluatorFailure(by=prepared.label, error=attempt.error, seconds=seconds)])
+                return Found(
+                    failures=[EvaluatorFailure(by=prepared.label, error=attempt.error, seconds=seconds)]
+                )
             await asyncio.sleep(wait)
 
     async def _call(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:

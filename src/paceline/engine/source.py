@@ -1,7 +1,8 @@
 """Turns from cases: which keys a run has, in which order, and what each still needs.
 
-A key is repeat × case × variant, in that order, so that the repeats of a case lie apart and the variants of a case lie
-together. Content is encoded when a turn is taken, never before: a million cases pass through, one at a time.
+A key is repeat × case × variant, in that order, so that the repeats of a case lie apart and the variants of a
+case lie together. Content is encoded when a turn is taken, never before: a million cases pass through, one at
+a time.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class OpenKeys:
         self._open = self._go_through(turns)
 
     def gather(self) -> list[Turn]:
-        """Go through all turns now, for cases that are in memory anyway; they are handed out afterwards all the same."""
+        """Go through all turns now, for cases that are in memory anyway; they are handed out afterwards
+        all the same."""
         gathered = list(self._open)
         self._open = iter(gathered)
         return gathered

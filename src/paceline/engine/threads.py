@@ -1,7 +1,8 @@
 """Threads for what blocks: sync tasks and sync evaluators.
 
-Not asyncio's default executor, which has five threads on a small machine and joins them at exit: these are as many as
-are asked for, started when needed, and daemonic, so that one that hangs is left behind and holds nobody up.
+Not asyncio's default executor, which has five threads on a small machine and joins them at exit: these are as
+many as are asked for, started when needed, and daemonic, so that one that hangs is left behind and holds
+nobody up.
 """
 
 from __future__ import annotations

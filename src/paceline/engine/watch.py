@@ -1,9 +1,10 @@
 """The watch over the event loop: whether it comes round, and who holds it up when it does not.
 
-A coroutine that blocks (`time.sleep`, a sync client, a tight loop) stops every other case, every deadline and every timer. A
-thread notices by a heartbeat that stops, looks at what the loop's thread is doing, and names file and line. If the loop is
-blocked for longer than anything may take, the thread ends the process: what is on record is safe, and the case that
-blocks is recorded as a timeout, so that the resume does not walk into it again.
+A coroutine that blocks (`time.sleep`, a sync client, a tight loop) stops every other case, every deadline and
+every timer. A thread notices by a heartbeat that stops, looks at what the loop's thread is doing, and names
+file and line. If the loop is blocked for longer than anything may take, the thread ends the process: what is
+on record is safe, and the case that blocks is recorded as a timeout, so that the resume does not walk into it
+again.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ BLOCKED_AFTER: Final = 1.0
 class LoopWatch:
     """A heartbeat on the loop and a thread that listens to it.
 
-    `blocked(seconds, where)` is called on the watching thread, once for each spell; `stuck(seconds, where)` when the spell
-    has lasted `patience` seconds.
+    `blocked(seconds, where)` is called on the watching thread, once for each spell; `stuck(seconds, where)`
+    when the spell has lasted `patience` seconds.
     """
 
     def __init__(
@@ -90,7 +91,12 @@ def where_is(thread: int) -> str:
     return f"{shown.f_code.co_filename}:{shown.f_lineno} in {shown.f_code.co_qualname}"
 
 
-_NOT_USERS: Final = (sys.prefix + "/", sys.base_prefix + "/", "<frozen", __file__.rsplit("/engine/", 1)[0] + "/")
+_NOT_USERS: Final = (
+    sys.prefix + "/",
+    sys.base_prefix + "/",
+    "<frozen",
+    __file__.rsplit("/engine/", 1)[0] + "/",
+)
 
 
 def _is_users(frame: FrameType) -> bool:

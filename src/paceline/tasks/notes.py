@@ -20,7 +20,8 @@ class Notes:
         self.attributes: dict[str, Any] = {}
         self.metrics: dict[str, int | float] = {}
         self.over = False
-        """Whether the attempt has ended. What it has left behind may still run, and is no longer listened to."""
+        """Whether the attempt has ended. What it has left behind may still run, and is no longer listened
+        to."""
 
 
 current_notes: ContextVar[Notes | None] = ContextVar("paceline_notes", default=None)

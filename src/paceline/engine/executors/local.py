@@ -1,7 +1,7 @@
 """Attempts in this process: coroutines on the loop, sync callables on threads.
 
-A coroutine is driven by whoever calls `attempt`, each step in a context of its own. What the task raises becomes data
-here, `SystemExit` and `KeyboardInterrupt` included; only the cancellation of the caller passes.
+A coroutine is driven by whoever calls `attempt`, each step in a context of its own. What the task raises
+becomes data here, `SystemExit` and `KeyboardInterrupt` included; only the cancellation of the caller passes.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ class LocalExecutor:
         # A lambda or partial around a coroutine function is sync to look at and async in truth.
         return await in_context(context, _awaited(output)) if inspect.isawaitable(output) else output
 
-    async def _surrounded(self, around: AbstractContextManager[object], task: CallableTask, inputs: Any) -> Any:
+    async def _surrounded(
+        self, around: AbstractContextManager[object], task: CallableTask, inputs: Any
+    ) -> Any:
         with around:
             if task.is_async:
                 return await task.call(inputs)

@@ -1,8 +1,8 @@
 """Attempts in child processes, so that a deadline really ends them and a crash takes nothing with it.
 
-A worker is a fresh Python (spawned, never forked: threads and locks of ours do not survive a fork). It carries out one
-attempt at a time and says so over a pipe. Giving an attempt up kills its worker; so does the death of this process, at
-once, also where it was killed itself.
+A worker is a fresh Python (spawned, never forked: threads and locks of ours do not survive a fork). It
+carries out one attempt at a time and says so over a pipe. Giving an attempt up kills its worker; so does the
+death of this process, at once, also where it was killed itself.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def _shipped(task: CallableTask) -> Shipped:
 
 
 def _origin(call: Any) -> tuple[str, str] | None:
-    """Name and file of the module that defines a task; None for the main script, which spawning takes along itself."""
+    """Name and file of the module that defines a task; None for the main script, which spawning takes
+    along itself."""
     name = getattr(call, "__module__", None) or type(call).__module__
     file = getattr(sys.modules.get(name), "__file__", None)
     return None if name == "__main__" or file is None else (name, file)
@@ -170,7 +171,7 @@ def _as_attempted(answer: Answer) -> Attempted:
     )
     if answer.error is None:
         try:
-            attempted.output = pickle.loads(answer.output)  # noqa: S301  # from our own child, over a private pipe
+            attempted.output = pickle.loads(answer.output)  # from our own child, over a private pipe
         except Exception as error:
             attempted.error, attempted.exception = describe(error), error
     return attempted
@@ -181,7 +182,9 @@ def _as_attempted(answer: Answer) -> Attempted:
 
 def serve(pipe: Connection, shipped: Mapping[str, Shipped], path: list[str]) -> None:
     """Carry out attempts until the pipe is closed or the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides what it means
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches the whole group; the parent decides what it means
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.path[:] = path
     tasks: dict[str, CallableTask] = {}
@@ -193,7 +196,7 @@ def serve(pipe: Connection, shipped: Mapping[str, Shipped], path: list[str]) -> 
         try:
             if variant not in tasks:
                 tasks[variant] = _unpacked(shipped[variant])
-            answer = _attempt(tasks[variant], pickle.loads(inputs))  # noqa: S301  # from our own parent
+            answer = _attempt(tasks[variant], pickle.loads(inputs))  # from our own parent
         except BaseException as error:
             answer = Answer(error=describe(error))
         pipe.send(answer)
@@ -213,7 +216,7 @@ def _unpacked(shipped: Shipped) -> CallableTask:
             importlib.import_module(name)
         except ModuleNotFoundError:
             load_file(Path(file))  # a suite's file, which is known by a name of its own
-    return CallableTask(pickle.loads(shipped.pickled))  # noqa: S301  # from our own parent
+    return CallableTask(pickle.loads(shipped.pickled))  # from our own parent
 
 
 def _attempt(task: CallableTask, inputs: Any) -> Answer:
@@ -242,7 +245,7 @@ def _pickled_output(output: Any, task: CallableTask) -> bytes:
         return pickle.dumps(output)
     except Exception as error:
         raise TypeError(
-            f"{name_of(task.call)} returned a {type(output).__name__}, which cannot leave its process: {error}"
+            f"{name_of(task.call)} returned a {type(output).__name__}, which cannot be sent back: {error}"
         ) from error
 
 
