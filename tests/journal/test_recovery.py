@@ -291,6 +291,13 @@ def test_a_journal_of_a_later_format_is_refused_and_left_alone(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [place]
 
 
+def test_a_damaged_first_line_is_not_believed_when_it_speaks_of_a_later_format(tmp_path: Path) -> None:
+    place = tmp_path / "run.jsonl"
+    place.write_bytes(file_of(run_line()).replace(b'"format":1', b'"format":3') + file_of(*finished("a")))
+    with reopened(place) as journal:
+        assert journal.recovery.damaged == 1
+
+
 def test_lines_of_a_kind_that_a_later_version_adds_are_kept(tmp_path: Path) -> None:
     place = tmp_path / "run.jsonl"
     content = file_of(run_line()) + seal(b'{"kind":"novelty"}') + file_of(*finished("a"))

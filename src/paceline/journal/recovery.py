@@ -95,9 +95,10 @@ _kind_and_format = msgspec.json.Decoder(_Header).decode
 
 def _refuse_newer(journal: Path, first: bytes) -> None:
     try:
+        is_sealed(first)
         header = _kind_and_format(first)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return  # damaged; the lines after it tell enough
+    except (LineDamaged, msgspec.MsgspecError, UnicodeDecodeError):
+        return  # what a damaged line says is not to be believed; the lines after it tell enough
     if header.kind == "run" and header.format > FORMAT:
         raise JournalTooNew(
             f"{journal} was written by a newer Paceline (format {header.format}; this one reads {FORMAT})",

@@ -9,6 +9,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 from paceline.journal.records import FINAL, OUTCOMES, Key
@@ -131,7 +132,9 @@ def _verdict(rows: int, expected: int, *, known: bool, ended: int, not_run: int,
 
 
 def _share(part: float, whole: float | None) -> float | None:
-    return part / whole if whole else None
+    """Unknown where there is nothing to divide by, or so little that the answer is no number."""
+    share = part / whole if whole else None
+    return share if share is not None and isfinite(share) else None
 
 
 def spread(values: Iterable[float]) -> Spread:

@@ -71,5 +71,5 @@ def _require_one_argument(call: Callable[..., Any]) -> None:
         shown = f"{name_of(call)}{signature}"
         raise UsageError(
             f"the task {shown} cannot be called with one argument",
-            hint="a task takes the inputs of a case and no more; bind the rest with functools.partial or defaults",
+            hint="a task takes the inputs of a case, no more; bind the rest with functools.partial",
         ) from None
