@@ -321,15 +321,19 @@ def test_a_class_that_is_gone_gives_its_content_and_is_written_again_as_it_was(i
         decode(raw, strict=True)
 
 
-def test_reading_imports_nothing_and_asks_no_module_for_what_it_does_not_hold() -> None:
+def test_reading_imports_nothing_and_asks_no_module_for_what_it_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "waiting_module.py").write_text("class Thing: pass")
+    monkeypatch.syspath_prepend(tmp_path)
     lazy = ModuleType("lazy_module")
     lazy.__getattr__ = lambda name: pytest.fail(f"asked for {name}")  # type: ignore[method-assign]
     sys.modules["lazy_module"] = lazy
     try:
-        for name in ("lazy_module:Thing", "colorsys:Thing", "json:dumps", "builtins:eval", "os:path"):
+        for name in ("lazy_module:Thing", "waiting_module:Thing", "json:dumps", "builtins:eval", "os:path"):
             raw = changed(encode(Answer(1)), f"{__name__}:Answer", name)
             assert isinstance(decode(raw), Opaque)
-        assert "colorsys" not in sys.modules
+        assert "waiting_module" not in sys.modules
     finally:
         del sys.modules["lazy_module"]
 

@@ -40,7 +40,7 @@ from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
 from paceline.options import Options
-from paceline.record import Record, StoredAnswers, ledger_at, recorder_at, spent_before
+from paceline.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
 from paceline.report import Report
 from paceline.report.rows import row_maker
 from paceline.runs import find_runs, new_run_id, new_run_path, runs_root
@@ -246,10 +246,10 @@ class Conductor:
             return await self._carry_out(owns_process=owns_process)
 
     async def _carry_out(self, *, owns_process: bool) -> Finished:
-        todo = self.prepare()
+        todo, opened = self._open()
         ledger = todo.ledger
         progress = self._progress()
-        with self._recorder(ledger) as recorder:
+        with opened as recorder:
             spent = self._spent(ledger)
             run = Run(
                 source=todo.source,
@@ -282,6 +282,15 @@ class Conductor:
             del ledger, run, todo
         report = Report.read(recorder if isinstance(recorder, MemoryJournal) else self._report_path())
         return Finished(report=report, ending=ending, interrupts=interrupted)
+
+    def _open(self) -> tuple[ToDo, Record]:
+        """What there is to do, and the record to write it to, which nobody else writes from here on."""
+        while True:
+            todo = self.prepare()
+            try:
+                return todo, self._recorder(todo.ledger)
+            except Overtaken:
+                continue
 
     def _report_path(self) -> Path:
         assert self.path is not None

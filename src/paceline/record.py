@@ -19,7 +19,7 @@ from paceline import values
 from paceline.engine.bookkeeping import verdict
 from paceline.engine.budget import Budget, Purse, Spent
 from paceline.engine.ports import Stored
-from paceline.errors import FingerprintChanged
+from paceline.errors import FingerprintChanged, JournalBroken, JournalBusy, JournalError
 from paceline.journal.journal import Journal
 from paceline.journal.ledger import Ledger, ToScore
 from paceline.journal.memory import MemoryJournal
@@ -37,6 +37,10 @@ from paceline.journal.records import (
 from paceline.journal.redaction import Redactor
 
 Record = Journal | MemoryJournal
+
+
+class Overtaken(Exception):
+    """Another process has worked on the run since it was read: what is open is no longer what it was."""
 
 
 def ledger_at(path: Path | None, fingerprint: Mapping[str, Any], *, accept_changes: bool) -> Ledger | None:
@@ -62,13 +66,19 @@ def recorder_at(
     durability: Any,
     redact: tuple[str, ...],
 ) -> Record:
-    """The journal to write to: a new one, the one to go on with, or one in memory."""
+    """The journal to write to: a new one, the one to go on with, or one in memory.
+
+    From here on nobody else writes it. Where somebody has since the `ledger` was read: `Overtaken`.
+    """
     if path is None:
         return MemoryJournal(line)
     redactor = Redactor.standard(names=redact)
     if ledger is None:
-        return Journal.create(path, line, durability=durability, redactor=redactor)
+        return _created(path, line, durability=durability, redactor=redactor)
     journal = Journal.open(path, durability=durability, redactor=redactor)
+    if journal.recovery.lines != ledger.lines:
+        journal.close()
+        raise Overtaken
     journal.append(
         ResumedLine(
             at=time.time(),
@@ -79,6 +89,17 @@ def recorder_at(
         )
     )
     return journal
+
+
+def _created(path: Path, line: RunLine, *, durability: Any, redactor: Redactor) -> Journal:
+    try:
+        return Journal.create(path, line, durability=durability, redactor=redactor)
+    except (JournalBusy, JournalBroken):
+        raise
+    except JournalError:
+        if Journal.exists(path):
+            raise Overtaken from None
+        raise
 
 
 def spent_before(path: Path, ledger: Ledger) -> Spent:

@@ -7,7 +7,7 @@ recorder says that the line is committed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -240,15 +240,25 @@ def verdict(scores: Iterable[Score]) -> bool | None:
     return passed
 
 
-def countable(metrics: dict[str, Any]) -> dict[str, int | float]:
-    """The metrics that are finite numbers; the record holds nothing else."""
+def countable(metrics: Mapping[str, Any]) -> dict[str, int | float]:
+    """The metrics that are finite numbers, as plain ones; the record holds nothing else."""
     if not metrics:
-        return {}
-    return {
-        str(name): number
-        for name, number in metrics.items()
-        if isinstance(number, int | float) and number - number == 0  # false for NaN and the infinities
-    }
+        return NO_METRICS
+    numbers = ((str(name), _plain_number(value)) for name, value in metrics.items())
+    return {name: number for name, number in numbers if number is not None}
+
+
+def _plain_number(value: Any) -> int | float | None:
+    """A number proper: bools, NumPy's scalars, decimals and fractions are turned into one."""
+    try:
+        if isinstance(value, int):
+            return int.__index__(value)
+        if isinstance(value, str | bytes | bytearray):
+            return None
+        number = value.__index__() if hasattr(value, "__index__") else float(value)
+    except Exception:
+        return None
+    return number if number - number == 0 else None  # type: ignore[no-any-return]  # false for NaN and infinities
 
 
 def _finished(line: OutcomeLine, told: list[Score], tries: int, passed: bool | None) -> CaseFinished:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from paceline.errors import UsageError
+from paceline.journal.records import Key
 
 COST_NAMES: Final = ("cost", "cost_usd")
 TOKEN_NAMES: Final = ("tokens", "total_tokens")
@@ -79,10 +80,21 @@ class Purse:
         self._wall_before = spent.wall_s
         self._started = now
         self._limits_money = budget.usd is not None or budget.tokens is not None
+        self._reserved: set[Key] = set()
+        """Keys begun whose cost is not known yet."""
         self.unlimited = not self._limits_money and budget.wall_s is None and budget.failures is None
 
-    def settle(self, metrics: Mapping[str, int | float]) -> None:
+    def reserve(self, key: Key) -> None:
+        """An attempt at a key is about to be begun."""
+        self._reserved.add(key)
+
+    def release(self, key: Key) -> None:
+        """Whatever became of a key, no attempt at it is under way any more."""
+        self._reserved.discard(key)
+
+    def settle(self, key: Key, metrics: Mapping[str, int | float]) -> None:
         """Book what an attempt has cost, as far as it said."""
+        self.release(key)
         spent = self.spent
         cost = _first(metrics, COST_NAMES)
         tokens = _first(metrics, TOKEN_NAMES)
@@ -100,7 +112,7 @@ class Purse:
             spent.counted += 1
             spent.tokens += tokens
 
-    def refusal(self, *, in_flight: int, now: float) -> str | None:
+    def refusal(self, *, now: float) -> str | None:
         """Why no further key may be begun, for good; None where one may."""
         budget, spent = self._budget, self.spent
         if budget.wall_s is not None and self._wall_before + (now - self._started) >= budget.wall_s:
@@ -108,14 +120,15 @@ class Purse:
         if budget.failures is not None and spent.failures >= budget.failures:
             return f"{spent.failures} cases failed, and the budget is {budget.failures}"
         for name, ceiling, gone in (("$", budget.usd, spent.usd), ("tokens", budget.tokens, spent.tokens)):
-            if ceiling is not None and gone + self._reserve(name, 1) > ceiling and not in_flight:
+            if ceiling is not None and gone + self._reserve(name, 1) > ceiling and not self._reserved:
                 return f"the budget of {ceiling:g} {name} is spent ({gone:g} so far)"
         return None
 
-    def must_wait(self, *, in_flight: int) -> bool:
+    def must_wait(self) -> bool:
         """Whether what is in flight may use the rest up, so that the next key waits for it to settle."""
-        if not self._limits_money or not in_flight:
+        if not self._limits_money or not self._reserved:
             return False
+        in_flight = len(self._reserved)
         budget, spent = self._budget, self.spent
         return any(
             ceiling is not None and (not seen or gone + self._reserve(name, in_flight + 1) > ceiling)

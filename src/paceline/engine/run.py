@@ -27,7 +27,7 @@ import msgspec
 from paceline.engine.bookkeeping import Bookkeeper, Listener
 from paceline.engine.budget import Purse, Spent
 from paceline.engine.clock import Clock, SystemClock
-from paceline.engine.deadlines import Deadlines
+from paceline.engine.deadlines import NEVER, Deadlines
 from paceline.engine.decisions import skipped
 from paceline.engine.events import Abandoned, Draining, Gauge
 from paceline.engine.keys import KeyWorker
@@ -78,15 +78,26 @@ class Run:
         self._recorder = recorder
         self._lanes: set[Lane] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
+        self._alarm: asyncio.Handle | None = None
+        self._alarm_at = NEVER
+        self._more: asyncio.Task[None] | None = None
+        self._dry = False
+        """Whether the source had nothing when it was asked last."""
+        self._short = False
+        """Whether what is in flight has to be paid for before anything else is begun."""
         self._retries: list[tuple[float, int, Turn]] = []
         self._counter = itertools.count()
         self._scoring: set[asyncio.Task[None]] = set()
+        self._scored_next: deque[asyncio.Future[None]] = deque()
         self._places = plan.concurrency or UNBOUNDED
         self._stop_reason = ""
         self._how: Literal["complete", "interrupted", "budget", "failed"] = "complete"
         self._error: Exception | None = None
         self._taking = True
+        self._draining = False
         self._stopping = False
+        self._breath = 0.0
+        self._breathing = False
         self._finished: asyncio.Future[None]
 
     # The way through
@@ -118,6 +129,7 @@ class Run:
         except Exception as error:
             self._fail(error)
         finally:
+            self._no_more_alarms()
             self.deadlines.close()
             self.scorer.stop()
             await self.executor.stop()
@@ -152,31 +164,52 @@ class Run:
         lane.stopping = self._stopping
         self._lanes.add(lane)
         self.deadlines.watch(lane)
-        lane.task = self._loop.create_task(self._work(lane, lost), name="paceline-lane")
+        lane.start(self._work(lane, lost))
 
     async def _work(self, lane: Lane, lost: Lane | None) -> None:
         """One lane, from its first turn to its last."""
         try:
-            if lost is not None:
-                await self.keys.take_over(lane, lost)
-            now = self.clock.now
-            breath = now() + BREATH
-            while (turn := self._take() or await self._next()) is not None:
-                lane.turn = turn
-                await self.keys.work(lane, turn)
-                lane.turn = None
-                if now() > breath:
-                    # Tasks that never wait would keep the loop from everything else it has to do.
-                    await asyncio.sleep(0)
-                    breath = now() + BREATH
-        except LaneLost:
-            return
-        except Exception as error:  # a broken promise of our own, or of the disk: the run cannot go on
-            self._fail(error)
+            with suppress(LaneLost):
+                try:
+                    await self._work_turn_by_turn(lane, lost)
+                except (KeyboardInterrupt, GeneratorExit):  # nobody has taken Ctrl-C in hand; the loop is gone
+                    self.cancel("interrupted")
+                    raise
+                except LaneLost:
+                    raise
+                except BaseException as error:  # a broken promise of our own, or of the disk: this cannot go on
+                    self._fail(error)
+                    await self.keys.clear_away(lane)
         finally:
             self._lanes.discard(lane)
             self.deadlines.forget(lane)
             self._finish_if_done()
+
+    async def _work_turn_by_turn(self, lane: Lane, lost: Lane | None) -> None:
+        if lost is not None:
+            await self.keys.take_over(lane, lost)
+        now = self.clock.now
+        while (turn := self._take() or await self._next()) is not None:
+            lane.turn = turn
+            await self.keys.work(lane, turn)
+            lane.turn = None
+            if now() > self._breath:
+                await self._breathe()
+
+    async def _breathe(self) -> None:
+        """Let the loop look after everything else: tasks that never wait would keep it from that.
+
+        The breath is the run's, not the lane's: fifty lanes that each go on for a while before they let go are as
+        bad as one that goes on fifty times as long.
+        """
+        if not self._breathing:
+            self._breathing = True
+            self._loop.call_soon(self._breathed)
+        await asyncio.sleep(0)
+
+    def _breathed(self) -> None:
+        self._breathing = False
+        self._breath = self.clock.now() + BREATH
 
     def _lane_lost(self, lane: Lane) -> None:
         """The code in a lane ignores its cancellation: leave it there and go on in another lane."""
@@ -193,49 +226,107 @@ class Run:
         if not self._taking:
             return None
         if self._retries and self._retries[0][0] <= self.clock.now():
+            if not self.purse.unlimited and not self._affordable():
+                return None
             self.gauge.retrying -= 1
-            return heapq.heappop(self._retries)[2]
+            return self._begun(heapq.heappop(self._retries)[2])
         if self._recorder.lagging or len(self._retries) >= self._places:
             return None
-        if not self.purse.unlimited and not self._affordable():
-            return None
-        return self.source.take()
+        if self.purse.unlimited:
+            turn = self.source.take()
+        else:
+            turn = self._begun(self.source.take()) if self._affordable() else None
+        if turn is None:
+            self._dry = not self._short
+        return turn
+
+    def _begun(self, turn: Turn | None) -> Turn | None:
+        if turn is not None and turn.stored is None and not self.purse.unlimited:
+            self.purse.reserve(turn.key)
+        return turn
 
     def _affordable(self) -> bool:
-        in_flight = self.gauge.in_flight
-        reason = self.purse.refusal(in_flight=in_flight, now=self.clock.now())
+        reason = self.purse.refusal(now=self.clock.now())
         if reason is not None:
+            self._short = False
             self._run_out(reason)
             return False
-        return not self.purse.must_wait(in_flight=in_flight)
+        self._short = self.purse.must_wait()
+        return not self._short
+
+    async def allowance(self, turn: Turn) -> bool:
+        """Wait until another attempt at a key that has kept its lane can be paid for; False if it never can."""
+        while not self._stopping:
+            if self._affordable():
+                self.purse.reserve(turn.key)
+                self._wake_one()
+                return True
+            if not self._short:
+                return False
+            await self._something_new()
+        return False
 
     async def _next(self) -> Turn | None:
         """The next turn, waited for; None when there is none left for this lane."""
         while self._taking:
             if (turn := self._take()) is not None:
+                self._wake_one()  # what has woken this lane may be good for another one
                 return turn
             if self.source.exhausted and not self._retries:
+                self.wake()
                 return None
             await self._something_new()
         return None
 
     async def _something_new(self) -> None:
-        """Wait until a retry is due, the recorder has caught up, money was settled, or the source has
-        more."""
+        """Wait until a retry is due, the recorder has caught up, money was settled, or the source has more.
+
+        One lane is woken at a time, and wakes the next one if it has found something: a thousand idle lanes cost
+        nothing.
+        """
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._idle.append(waiter)
-        timer = self._loop.call_at(self._retries[0][0], self.wake) if self._retries else None
-        more: asyncio.Task[None] | None = None
-        if not self.source.exhausted and not self._recorder.lagging and self.purse.unlimited:
-            more = self._loop.create_task(self.source.wait_for_more())
-            more.add_done_callback(lambda _task: self.wake())
-        try:
-            await waiter
-        finally:
-            if timer is not None:
-                timer.cancel()
-            if more is not None:
-                more.cancel()
+        self._look_ahead()
+        await waiter
+
+    def _look_ahead(self) -> None:
+        """See that somebody wakes an idle lane."""
+        # Short of money, a retry has to wait for the next settlement anyway.
+        if self._retries and not self._short and self._retries[0][0] < self._alarm_at:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm_at = self._retries[0][0]
+            self._alarm = self._loop.call_at(self._alarm_at, self._ring)
+        if self._dry and self._more is None and not self.source.exhausted:
+            self._more = self._loop.create_task(self.source.wait_for_more())
+            self._more.add_done_callback(self._more_came)
+
+    def _ring(self) -> None:
+        self._alarm, self._alarm_at = None, NEVER
+        self._wake_one()
+
+    def _more_came(self, more: asyncio.Task[None]) -> None:
+        self._more, self._dry = None, False
+        if not more.cancelled() and (error := more.exception()) is not None:
+            self._fail(error)
+        self._wake_one()
+
+    def _no_more_alarms(self) -> None:
+        for alarm in (self._alarm, self._more):
+            if alarm is not None:
+                alarm.cancel()
+
+    def settled(self) -> None:
+        """An attempt has told its cost, or a case has failed: see who can go on."""
+        self._short = False
+        self._wake_one()
+
+    def _wake_one(self) -> None:
+        while self._idle:
+            waiter = self._idle.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
 
     def wake(self) -> None:
         """Let every idle lane look again."""
@@ -249,14 +340,16 @@ class Run:
         self.gauge.retrying += 1
         heapq.heappush(self._retries, (self.clock.now() + seconds, next(self._counter), turn))
         if self._idle:
-            self.wake()
+            self._look_ahead()
 
     # The scoring stage
 
     async def room_for_scoring(self) -> None:
         """Wait until the scoring stage can take another case."""
         while len(self._scoring) >= self._places and not self._stopping:
-            await asyncio.wait(self._scoring, return_when=asyncio.FIRST_COMPLETED)
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._scored_next.append(waiter)
+            await waiter
 
     def score_apart(self, scoring: asyncio.Task[None]) -> None:
         """Let a case be scored while its lane goes on."""
@@ -268,17 +361,21 @@ class Run:
         self._scoring.discard(scoring)
         self.gauge.scoring -= 1
         if not scoring.cancelled() and (error := scoring.exception()) is not None:
-            self._fail(error if isinstance(error, Exception) else RuntimeError(repr(error)))
+            self._fail(error)
+        if self._scored_next:
+            self._scored_next.popleft().set_result(None)
         self._finish_if_done()
 
     # Ending
 
     def drain(self, reason: str) -> None:
         """Begin nothing more; what is in flight may finish, for as long as the plan allows."""
-        if not self._taking:
+        if self._draining or self._stopping:
             return
-        self._taking = False
-        self._how, self._stop_reason = "interrupted", reason
+        self._draining = True
+        if self._taking:  # not so where the budget has run out already
+            self._taking = False
+            self._how, self._stop_reason = "interrupted", reason
         in_flight = self.gauge.in_flight + len(self._scoring)
         self.books.tell(Draining(at=self.clock.epoch(), reason=reason, in_flight=in_flight))
         self._loop.call_later(self.plan.drain_timeout, self.cancel, reason)
@@ -296,8 +393,15 @@ class Run:
             lane.stop()
         for scoring in list(self._scoring):
             scoring.cancel()
+        while self._scored_next:
+            self._scored_next.popleft().set_result(None)
         self.wake()
         self._finish_if_done()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether what is in flight is being cut off."""
+        return self._stopping
 
     def blame(self, what: str) -> None:
         """Record the key whose code holds the loop as a timeout. Called from another thread, the loop
@@ -305,7 +409,9 @@ class Run:
         culprit = asyncio.current_task(self._loop)
         for lane in self._lanes:
             if lane.task is culprit and lane.turn is not None:
-                self.keys.condemn(lane.turn, what)
+                self.keys.condemn(lane.turn, f"the attempt {what}")
+        if culprit is not None and (asked := self.scorer.asked_in(culprit)) is not None:
+            self.keys.condemn(asked.turn, f"evaluator {asked.label} {what}", stage="evaluator")
 
     def _run_out(self, reason: str) -> None:
         if self._taking:
@@ -314,7 +420,11 @@ class Run:
             self.books.tell(Draining(at=self.clock.epoch(), reason=reason, in_flight=self.gauge.in_flight))
             self.wake()
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
+        while isinstance(error, BaseExceptionGroup):  # of a task group of ours: all that counts is what began it
+            error = error.exceptions[0]
+        if not isinstance(error, Exception):
+            error = RuntimeError(f"{type(error).__name__} where nothing may raise it")
         if self._error is None:
             self._error, self._how, self._stop_reason = error, "failed", str(error)
         self.cancel(str(error))
@@ -328,15 +438,19 @@ class Run:
 
     async def _close_the_rest(self) -> None:
         """Keys that this process will not run any more get the outcome that says why."""
+        spent = self._stop_reason if self._how == "budget" else None
         for _due, _count, waiting in self._retries:
-            self.keys.cut_off(waiting)
+            self.keys.cut_off(waiting, spent=spent)
         self._retries.clear()
-        if self._how != "budget":
+        self.gauge.retrying = 0
+        if spent is None:
             return  # after an interrupt they stay open, and a resume runs them
-        while (turn := self.source.take()) is not None:
-            self.books.outcome(turn, "skipped_budget", skipped(self._stop_reason), total=0.0)
+        while not self._stopping and (turn := self.source.take()) is not None:
+            self.books.outcome(turn, "skipped_budget", skipped(spent), total=0.0)
             while self._recorder.lagging and self._error is None:
                 await self._something_new()
+            if self.clock.now() > self._breath:
+                await self._breathe()
 
     # The recorder's messages
 
@@ -347,4 +461,4 @@ class Run:
     def _committed(self) -> None:
         self.books.on_commit()
         if self._idle:
-            self.wake()
+            self._wake_one()
