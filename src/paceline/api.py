@@ -387,7 +387,7 @@ def rescore(
     replaces what the cases expect: a mapping by case name, or a file with an id and an expected answer in
     each row.
     """
-    from paceline.rescoring import rescoring_job
+    from paceline.conduct.rescoring import rescoring_job
 
     return _delivered(
         run_job(rescoring_job(path, evaluators=evaluators, expected=expected, options=Options.of(options)))

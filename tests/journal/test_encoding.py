@@ -138,6 +138,8 @@ def test_what_is_not_a_line_says_why(raw: bytes, reason: str) -> None:
 def test_fields_that_a_later_version_adds_are_passed_over() -> None:
     body = encode_line(begin("a"))[:-1] + b',"added":{"later":[1]}}'
     assert unseal(seal(body)[:-1]) == unseal(sealed(begin("a")))
+    with pytest.raises(LineDamaged, match="'added'"):  # without a checksum it may as well be damage
+        unseal(body)
 
 
 @given(st.text(max_size=10))

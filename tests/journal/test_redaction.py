@@ -187,7 +187,7 @@ def test_what_only_resembles_a_key_is_kept(innocent: str) -> None:
         ("OPENAI_API_KEY", "anything-of-length", True),
         ("DB_PASSWORD", "hunter2hunter2", True),
         ("db_password", "hunter2hunter2", True),
-        ("GOOGLE_APPLICATION_CREDENTIALS", "/home/ann/key.json", False),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/etc/keys/key.json", False),
         ("SSH_KEY_FILE", "~/.ssh/id_ed25519", False),
         ("MAX_TOKENS", "100000", False),
         ("MAX_TOKENS", "12345678", False),

@@ -84,7 +84,7 @@ def carry_out(call: Call) -> int:
 def _job(call: Call) -> tuple[Job, Effective]:
     from paceline.cli.find import find_stored
     from paceline.cli.jobs import evaluators_of, options_for
-    from paceline.rescoring import rescoring_job
+    from paceline.conduct.rescoring import rescoring_job
     from paceline.settings import effective
     from paceline.suite import built_evaluators, load_suite
 

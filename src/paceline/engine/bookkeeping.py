@@ -102,6 +102,7 @@ class Bookkeeper:
             )
         )
         self.gauge.retries += 1
+        self.gauge.waited += retry_in + attempted.waited
         if self._cases_are_told:
             self.tell(
                 AttemptFailed(
@@ -224,7 +225,9 @@ class Bookkeeper:
         for listener in list(self._listeners):
             try:
                 listener(event)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 self._listeners.remove(listener)
                 complain(f"paceline: on_event raised {type(error).__name__}, and is not called again")
 
@@ -256,9 +259,9 @@ def _plain_number(value: Any) -> int | float | None:
         if isinstance(value, str | bytes | bytearray):
             return None
         number = value.__index__() if hasattr(value, "__index__") else float(value)
-    except Exception:
+    except BaseException:  # a foreign number
         return None
-    return number if number - number == 0 else None  # type: ignore[no-any-return]  # false for NaN and infinities
+    return number if number - number == 0 else None  # false for NaN and the infinities
 
 
 def _finished(line: OutcomeLine, told: list[Score], tries: int, passed: bool | None) -> CaseFinished:

@@ -23,7 +23,9 @@ def outcome_of(attempted: Attempted) -> OutcomeKind:
     return "scored" if attempted.error is None else OUTCOME_OF_ERROR[attempted.error_class]
 
 
-def timed_out(seconds: float, *, stage: str, limit: float | None, abandoned: bool = False) -> Attempted:
+def timed_out(
+    seconds: float, *, stage: str, limit: float | None, waited: float = 0.0, abandoned: bool = False
+) -> Attempted:
     """An attempt that did not end before its deadline."""
     what = {"task": "the attempt", "case": "the case"}.get(stage, f"the hook `{stage}`")
     text = f"{what} took longer than {limit:g} s" if limit is not None else f"{what} took too long"
@@ -33,16 +35,25 @@ def timed_out(seconds: float, *, stage: str, limit: float | None, abandoned: boo
         error=ErrorFacts(type="Timeout", message=text, stage="task" if stage == "case" else stage),
         error_class="timeout",
         seconds=seconds,
+        waited=waited,
         abandoned=int(abandoned),
     )
 
 
-def cancelled(seconds: float, *, stage: str = "task") -> Attempted:
+def cancelled(
+    seconds: float,
+    *,
+    stage: str = "task",
+    metrics: dict[str, int | float] | None = None,
+    abandoned: bool = False,
+) -> Attempted:
     """An attempt that was cut off because the run is being cancelled."""
     return Attempted(
         error=ErrorFacts(type="Cancelled", message="the run was cancelled", stage=stage),
         error_class="cancelled",
         seconds=seconds,
+        metrics=metrics,
+        abandoned=int(abandoned),
     )
 
 

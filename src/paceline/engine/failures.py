@@ -15,6 +15,13 @@ from paceline.journal.records import ErrorClass, ErrorFacts
 MESSAGE_LIMIT: Final = 4_096
 TRACE_LIMIT: Final = 8_192
 TRACE_FRAMES: Final = 12
+FRAMES_LOOKED_AT: Final = 64
+NAME_LIMIT: Final = 300
+MEMBER_LIMIT: Final = 300
+"""Characters of a message that stands beside others."""
+CAUSES: Final = 8
+MEMBERS: Final = 8
+"""Exceptions of a group that are looked at."""
 
 TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 TRANSIENT_NAMES: Final = frozenset(
@@ -53,6 +60,14 @@ def classify(error: BaseException) -> ErrorClass:
 
     A bug in user code is permanent: trying it again costs money and hides it.
     """
+    try:
+        classes = {_class_of(member) for member in _members(error)}
+        return classes.pop() if len(classes) == 1 else "permanent"  # a group is what all of its members are
+    except BaseException:  # its class, or a property of it, may raise anything when looked at
+        return "permanent"
+
+
+def _class_of(error: BaseException) -> ErrorClass:
     status = _status(error)
     if status == 429 or type(error).__name__ in ("RateLimitError", "TooManyRequests", "ResourceExhausted"):
         return "rate_limited"
@@ -69,18 +84,35 @@ def classify(error: BaseException) -> ErrorClass:
 
 def retry_after(error: BaseException) -> float | None:
     """Seconds that the provider asked to wait, where the exception carries its answer."""
-    headers = _attribute(_attribute(error, "response"), "headers")
-    get = _attribute(headers, "get")
+    asked = [seconds for member in _members(error) if (seconds := _asked_by(member)) is not None]
+    return max(asked, default=None)
+
+
+def _asked_by(error: BaseException) -> float | None:
+    get = _attribute(_attribute(_attribute(error, "response"), "headers"), "get")
     if not callable(get):
         return None
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(get(name)) * unit
-        except Exception:  # a foreign mapping, a date, or nothing there
+        except BaseException:  # a foreign mapping, a date, or nothing there
             continue
         if 0 <= seconds < 86_400:
             return seconds
     return None
+
+
+def _members(error: BaseException) -> list[BaseException]:
+    """The exceptions that a group is about, the first of them; any other error stands for itself."""
+    found: list[BaseException] = []
+    todo = [error]
+    while todo and len(found) < MEMBERS:
+        one = todo.pop()
+        if isinstance(one, BaseExceptionGroup):
+            todo.extend(reversed(one.exceptions))
+        else:
+            found.append(one)
+    return found
 
 
 def _status(error: BaseException) -> int | None:
@@ -95,38 +127,61 @@ def _status(error: BaseException) -> int | None:
 def _attribute(owner: object, name: str) -> object:
     try:
         return getattr(owner, name, None)
-    except Exception:  # a property of a foreign object may raise anything
+    except BaseException:  # a property of a foreign object may raise anything, SystemExit included
         return None
 
 
 def _type_name(error: BaseException) -> str:
     kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        name = (
+            kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        )
+        return _encodable(clip(str.__str__(name), NAME_LIMIT))
+    except BaseException:  # a foreign metaclass
+        return "<no name>"
 
 
 def _message(error: BaseException) -> str:
+    text = _text_of(error)
+    if isinstance(error, BaseExceptionGroup):
+        # "unhandled errors in a TaskGroup" helps nobody: what happened is in its members.
+        members = [f"{_type_name(one)}: {clip(_text_of(one), MEMBER_LIMIT)}" for one in _members(error)]
+        text = f"{clip(text, MEMBER_LIMIT)}: {'; '.join(members)}"
+    return _encodable(clip(text, MESSAGE_LIMIT))
+
+
+def _text_of(error: BaseException) -> str:
     try:
-        text = str(error)
+        return str.__str__(str(error))  # a plain one, whatever subclass of str it may be
     except BaseException as broken:  # a foreign __str__ may raise anything, SystemExit included
-        text = f"<no message: its __str__ raised {type(broken).__name__}>"
-    return clip(_encodable(text), MESSAGE_LIMIT)
+        return f"<no message: its __str__ raised {type(broken).__name__}>"
 
 
 def _trace(error: BaseException) -> str:
     """The frames of the exception and, for each cause behind it, its name: enough to find the line."""
     try:
-        frames = traceback.extract_tb(error.__traceback__)
+        # An exception that is raised again and again, some constant say, drags the frames of all times along.
+        frames = traceback.extract_tb(error.__traceback__, limit=-FRAMES_LOOKED_AT)
         shown = [frame for frame in frames if not _ours(frame.filename)] or list(frames)
         text = "".join(traceback.format_list(shown[-TRACE_FRAMES:]))
-        seen = {id(error)}
-        cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-        while cause is not None and id(cause) not in seen:
-            seen.add(id(cause))
-            text += f"caused by {_type_name(cause)}: {clip(_message(cause), 300)}\n"
-            cause = cause.__cause__ or cause.__context__
-    except Exception as broken:
+        for cause in _causes(error):
+            text += f"caused by {_type_name(cause)}: {clip(_message(cause), MEMBER_LIMIT)}\n"
+    except BaseException as broken:
         text = f"<no trace: {type(broken).__name__}>"
-    return clip(_encodable(text), TRACE_LIMIT)
+    return _encodable(clip(text, TRACE_LIMIT))
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """What stands behind an exception, nearest first, as far as anybody reads."""
+    found = [error]
+    while len(found) <= CAUSES:
+        last = found[-1]
+        cause = last.__cause__ or (None if last.__suppress_context__ else last.__context__)
+        if cause is None or any(cause is seen for seen in found):
+            break
+        found.append(cause)
+    return found[1:]
 
 
 def _ours(filename: str) -> bool:
@@ -138,7 +193,7 @@ def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text[: 2 * TRACE_LIMIT].encode("utf-8", "backslashreplace").decode()
+        return text.encode("utf-8", "backslashreplace").decode()
     return text
 
 

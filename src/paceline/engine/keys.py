@@ -10,21 +10,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import traceback
-from collections.abc import Awaitable, Callable
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from paceline.engine.bookkeeping import countable, verdict
 from paceline.engine.complaints import complain
 from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
-from paceline.engine.decisions import cancelled, outcome_of, timed_out
-from paceline.engine.failures import classify, describe
-from paceline.engine.lanes import Lane, Overdue, Stopped
+from paceline.engine.decisions import cancelled, outcome_of, skipped, timed_out
+from paceline.engine.failures import describe
+from paceline.engine.hooks import Hooks
+from paceline.engine.lanes import Lane, LaneLost, Overdue, Stopped
 from paceline.engine.ports import Attempted, Turn, Work
+from paceline.engine.retry import next_wait
 from paceline.engine.scoring import Found
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, prepare
-from paceline.journal.records import ErrorFacts, EvaluatorFailure, OutcomeKind
+from paceline.journal.records import ErrorFacts, EvaluatorFailure, OutcomeKind, Score
 
 if TYPE_CHECKING:
     from paceline.engine.run import Run
@@ -39,6 +40,7 @@ class KeyWorker:
         self._books = run.books
         self._scorer = run.scorer
         self._executor = run.executor
+        self._hooks = Hooks(plan, run.clock)
         self._gauge = run.gauge
         self._time = run.clock.now
         self._timeout = NEVER if plan.timeout is None else plan.timeout
@@ -50,8 +52,12 @@ class KeyWorker:
         """Do with a turn what is to be done next, until its outcome or until it goes on elsewhere."""
         if not turn.started:
             turn.started = self._time()
-            if self._plan.lifecycle is not None and (failed := await self._set_up(lane, turn)) is not None:
-                await self._end(lane, turn, failed)
+            if (
+                self._plan.lifecycle is not None
+                and (failed := await self._hooks.set_up(lane, turn)) is not None
+            ):
+                self._begin_at_least(turn)
+                await self._end(lane, turn, self._shown(turn, failed))
                 return
         if turn.stored is not None:
             attempted = _as_attempted(turn.stored)
@@ -78,76 +84,117 @@ class KeyWorker:
         lane.turn = turn
         turn.abandoned += 1
         self.left_behind += 1
-        seconds = self._time() - turn.started
-        if lane.stopping:
-            attempted = cancelled(seconds, stage=lost.stage)
-        else:
-            attempted = timed_out(seconds, stage=lost.stage, limit=self._limit(lost.stage), abandoned=True)
-        if lost.stage == "task":
-            self._gauge.in_flight -= 1
-        if lost.stage == "teardown":
-            self._conclude(turn, attempted, outcome_of(attempted))
-        else:
-            await self._after(lane, turn, attempted)
+        self._begin_at_least(turn)
+        failed = self._shown(turn, self._left_behind(turn, lost))
+        match lost.stage:
+            case "teardown":
+                lost.conclude(failed)
+            case "prepare_context" if lost.answered is not None:
+                await self._end_unprepared(lane, turn, lost.answered, failed)
+            case "task":
+                self._gauge.in_flight -= 1
+                self._settle(turn, failed)
+                await self._after(lane, turn, failed)
+            case _:
+                await self._end(lane, turn, failed)
         lane.turn = None
 
-    def cut_off(self, turn: Turn) -> None:
-        """A key that was waiting for another try when the run ended."""
-        turn.tries = max(turn.tries, 1)
-        self._conclude(turn, cancelled(0.0), "cancelled")
+    def _left_behind(self, turn: Turn, lost: Lane) -> Attempted:
+        if lost.stage == "task":
+            failed = self._overdue(turn, lost, abandoned=True)
+        else:
+            failed = self._hooks.overdue(turn, lost.stage, since=lost.since, abandoned=True)
+        # A teardown is never stopped, only late.
+        if not self._run.stopping or lost.stage == "teardown":
+            return failed
+        return cancelled(failed.seconds, stage=lost.stage, metrics=failed.metrics, abandoned=True)
 
-    def condemn(self, turn: Turn, what: str) -> None:
+    async def clear_away(self, lane: Lane) -> None:
+        """The run cannot go on, and a key has still something that its teardown would clear away."""
+        if lane.turn is not None and lane.turn.lifecycle is not None:
+            lane.conclude = lambda _torn: None
+            await self._hooks.tear_down(lane, lane.turn, None)
+
+    def cut_off(self, turn: Turn, *, spent: str | None) -> None:
+        """A key that was waiting for another try when the run ended; `spent` says which budget was."""
+        if spent is None:
+            self._conclude(turn, cancelled(0.0), "cancelled")
+        else:
+            self._conclude(turn, skipped(spent), "skipped_budget")
+
+    def condemn(self, turn: Turn, message: str, *, stage: str = "task") -> None:
         """A key whose code holds up everything, for good: a resume must not walk into it again."""
-        error = ErrorFacts(type="Timeout", message=f"the attempt {what}")
+        error = ErrorFacts(type="Timeout", message=message, stage=stage)
         self._conclude(turn, Attempted(error=error, error_class="timeout"), "timeout")
+
+    def _begin_at_least(self, turn: Turn) -> None:
+        """A key that has come to its end before its first attempt was begun all the same."""
+        if not turn.tries:
+            turn.tries = 1
+            self._books.begin(turn)
 
     # Attempts
 
     async def _attempt(self, lane: Lane, turn: Turn) -> Attempted:
         """One attempt, under the attempt's deadline and the case's."""
+        lane.since = started = self._time()
+        case_until = turn.started + self._case_timeout
+        if started >= case_until:
+            self._begin_at_least(turn)
+            return self._overdue(turn, lane)
         turn.tries += 1
         self._books.begin(turn)
-        lane.stage = "task"
-        case_until = turn.started + self._case_timeout
-        started = self._time()
-        until = started + self._timeout
-        stage = "task" if until <= case_until else "case"
-        call = self._executor.attempt(
-            Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._plan.timeout)
-        )
+        lane.stage, lane.held = "task", 0.0
+        lane.work = work = Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._plan.timeout, lane)
+        call = self._executor.attempt(work)
         if turn.context is not None:
             call = in_context(turn.context, call)
         self._gauge.in_flight += 1
         try:
-            attempted = await lane.guard(call, until=min(until, case_until))
+            attempted = await lane.guard(call, until=started + self._timeout, at_most=case_until)
         except Overdue:
-            attempted = timed_out(self._time() - started, stage=stage, limit=self._limit(stage))
+            attempted = self._overdue(turn, lane)
         except Stopped:
-            attempted = cancelled(self._time() - started)
+            attempted = cancelled(self._time() - started, metrics=work.counted)
         except asyncio.CancelledError as stray:
             attempted = Attempted(error=describe(stray), exception=stray, seconds=self._time() - started)
-        except Exception as broken:  # the executor itself, not the task: that would be data
+        except (LaneLost, GeneratorExit):
+            raise
+        except BaseException as broken:  # the executor itself, not the task: that would be data
             attempted = Attempted(error=describe(broken, stage="engine"), error_class="infrastructure")
         finally:
             if not lane.lost:
                 self._gauge.in_flight -= 1
         if lane.stopping and attempted.error is not None:
-            attempted = cancelled(attempted.seconds)
+            attempted = cancelled(attempted.seconds, metrics=attempted.metrics)
         if self._has_budget:
-            self._run.purse.settle(attempted.metrics)
-            self._run.wake()
-        if attempted.error is not None and self._plan.show_errors:
+            self._settle(turn, attempted)
+        return attempted if attempted.error is None else self._shown(turn, attempted)
+
+    def _overdue(self, turn: Turn, lane: Lane, *, abandoned: bool = False) -> Attempted:
+        """An attempt that did not end before its deadline, or before that of its case."""
+        now = self._time()
+        late_case = now >= turn.started + self._case_timeout
+        failed = timed_out(
+            max(now - lane.since - lane.held, 0.0),
+            stage="case" if late_case else "task",
+            limit=self._plan.case_timeout if late_case else self._plan.timeout,
+            waited=lane.held,
+            abandoned=abandoned,
+        )
+        if lane.work is not None:
+            failed.metrics = dict(lane.work.counted)  # a copy: what was left behind may go on counting
+        return failed
+
+    def _settle(self, turn: Turn, attempted: Attempted) -> None:
+        if self._has_budget:
+            self._run.purse.settle(turn.key, countable(attempted.metrics))
+            self._run.settled()
+
+    def _shown(self, turn: Turn, attempted: Attempted) -> Attempted:
+        if self._plan.show_errors:
             _show(turn, attempted)
         return attempted
-
-    def _limit(self, stage: str) -> float | None:
-        match stage:
-            case "task":
-                return self._plan.timeout
-            case "case":
-                return self._plan.case_timeout
-            case _:
-                return self._plan.hook_timeout
 
     async def _after(self, lane: Lane, turn: Turn, attempted: Attempted) -> None:
         """Score, try again, or end."""
@@ -157,29 +204,45 @@ class KeyWorker:
                 await self._end(lane, turn, attempted)
                 return
             self._books.failed_attempt(turn, attempted, wait)
-            turn.waited += wait
+            turn.waited += wait + attempted.waited
             if turn.lifecycle is None and not self._plan.one_by_one:
                 self._run.retry_later(turn, wait)
                 return
-            try:
-                await lane.guard(asyncio.sleep(wait), until=NEVER)
-            except Stopped:
-                await self._end(lane, turn, cancelled(0.0))
+            if not await self._wait_in_lane(lane, turn, wait):
+                await self._end(lane, turn, cancelled(0.0) if lane.stopping else attempted)
                 return
             attempted = await self._attempt(lane, turn)
         await self._score(lane, turn, attempted)
 
+    async def _wait_in_lane(self, lane: Lane, turn: Turn, wait: float) -> bool:
+        """Wait for the next try without giving the lane up; whether there may be one."""
+        lane.stage = "wait"
+        try:
+            await lane.guard(asyncio.sleep(wait), until=NEVER)
+        except Stopped:
+            return False
+        except asyncio.CancelledError:
+            pass  # somebody else's, and there is nothing here that it could be about
+        return not self._has_budget or await self._run.allowance(turn)
+
     def _retry_in(self, lane: Lane, turn: Turn, attempted: Attempted) -> float | None:
-        assert attempted.error is not None
+        """Seconds until the next try, or None where there is none."""
+        error = attempted.error
+        assert error is not None
         if (
             turn.stored is not None
             or lane.stopping
             or attempted.error_class == "cancelled"
-            or attempted.error.stage not in ("task", "engine")
+            or error.stage not in ("task", "engine")
         ):
             return None
-        wait = self._plan.retry_task.wait(attempted, turn.tries, self._run.dice)
-        if wait is not None and self._time() + wait >= turn.started + self._case_timeout:
+        now = self._time()
+        wait = next_wait(
+            self._plan.retry_task, attempted, turn.tries, elapsed=now - turn.started, dice=self._run.dice
+        )
+        if wait is None or now + wait >= turn.started + self._case_timeout:
+            return None
+        if self._has_budget and self._run.purse.refusal(now=now) is not None:
             return None
         return wait
 
@@ -188,9 +251,10 @@ class KeyWorker:
     async def _score(self, lane: Lane, turn: Turn, attempted: Attempted) -> None:
         ctx = _context_of(turn, attempted)
         if turn.lifecycle is not None:
-            ctx, failed = await self._prepare_context(lane, turn, ctx)
+            lane.answered = attempted
+            ctx, failed = await self._hooks.prepare_context(lane, turn, ctx)
             if failed is not None:
-                await self._end(lane, turn, attempted, error=failed.error)
+                await self._end_unprepared(lane, turn, attempted, self._shown(turn, failed))
                 return
             attempted.attributes, attempted.metrics = ctx.attributes, ctx.metrics
         found, waiting = self._ask_in_place(turn, ctx)
@@ -198,6 +262,14 @@ class KeyWorker:
             await self._score_further(lane, turn, attempted, ctx, waiting, found)
         else:
             await self._end(lane, turn, attempted, found=found)
+
+    async def _end_unprepared(self, lane: Lane, turn: Turn, attempted: Attempted, failed: Attempted) -> None:
+        """The task has answered, and there is no context to score it by."""
+        if failed.error_class == "cancelled":
+            self._keep_output(turn, attempted)  # the key stays open, and a resume scores it
+            await self._hooks.tear_down(lane, turn, None)
+        else:
+            await self._end(lane, turn, attempted, failed=failed)
 
     def _ask_in_place(self, turn: Turn, ctx: EvaluatorContext[Any, Any, Any]) -> tuple[Found, list[Prepared]]:
         """What the instant evaluators say, and who else is to be asked."""
@@ -208,7 +280,10 @@ class KeyWorker:
             if prepared.label in scored:
                 continue
             if prepared.mode == "instant":
-                self._scorer.ask_instant(prepared, ctx, found)
+                if turn.context is None:
+                    self._scorer.ask_instant(prepared, ctx, found)
+                else:
+                    turn.context.run(self._scorer.ask_instant, prepared, ctx, found)
             else:
                 waiting.append(prepared)
         return found, waiting
@@ -223,8 +298,7 @@ class KeyWorker:
         found: Found,
     ) -> None:
         """Put the output on record, then ask the evaluators that wait: apart where the lane may go on."""
-        if turn.stored is None or not turn.stored.on_record:
-            self._books.output(turn, attempted)
+        self._keep_output(turn, attempted)
         if turn.lifecycle is None and not self._plan.one_by_one:
             await self._run.room_for_scoring()
             if lane.stopping:
@@ -234,6 +308,10 @@ class KeyWorker:
         else:
             await self._score_waiting(lane, turn, attempted, ctx, waiting, found)
 
+    def _keep_output(self, turn: Turn, attempted: Attempted) -> None:
+        if turn.stored is None or not turn.stored.on_record:
+            self._books.output(turn, attempted)
+
     def _evaluators(self, turn: Turn, found: Found) -> tuple[Prepared, ...]:
         """Those of the dataset, then those of the case."""
         everyones = self._plan.evaluators
@@ -241,8 +319,8 @@ class KeyWorker:
             return everyones
         try:
             return everyones + prepare(turn.case.evaluators, after=everyones)
-        except Exception as error:
-            found.failures.append(EvaluatorFailure(by="evaluators", error=describe(error, stage="evaluator")))
+        except BaseException as error:
+            found.failures.append(_about_all(error))
             return everyones
 
     async def _score_waiting(
@@ -263,75 +341,24 @@ class KeyWorker:
                 told.extend(scores)
             found.failures.extend(failures)
 
-        asking = self._scorer.ask_waiting(waiting, ctx, landed)
+        asking = self._scorer.ask_waiting(waiting, ctx, landed, turn)
+        if turn.context is not None:
+            asking = in_context(turn.context, asking)
         try:
-            last = await (asking if lane is None else lane.guard(asking, until=NEVER))
-        except (Stopped, asyncio.CancelledError):
-            if lane is not None and turn.lifecycle is not None:
-                await self._tear_down(lane, turn, None)
-            return
+            if lane is None:
+                last = await asking
+            else:
+                lane.stage = "scoring"
+                last = await lane.guard(asking, until=NEVER)
+        except (Stopped, asyncio.CancelledError) as cut:
+            if self._run.stopping:
+                if lane is not None and turn.lifecycle is not None:
+                    await self._hooks.tear_down(lane, turn, None)
+                return
+            last = Found(failures=[_about_all(cut)])  # nobody of ours has cancelled it
         found.scores.extend(last.scores)
         found.failures.extend(last.failures)
         await self._end(lane, turn, attempted, found=found, told=told, output_on_record=True)
-
-    # Hooks
-
-    async def _set_up(self, lane: Lane, turn: Turn) -> Attempted | None:
-        """Make the lifecycle of the key and call its setup; how it failed, if it did."""
-        turn.context = copy_context()
-        assert self._plan.lifecycle is not None
-        try:
-            turn.lifecycle = self._plan.lifecycle(turn.case)
-        except BaseException as error:
-            turn.tries = 1
-            self._books.begin(turn)
-            return Attempted(
-                error=describe(error, stage="setup"), error_class=classify(error), exception=error
-            )
-        _nothing, failed = await self._hook(lane, turn, "setup", turn.lifecycle.setup)
-        if failed is not None and turn.tries == 0:
-            turn.tries = 1
-            self._books.begin(turn)
-        return failed
-
-    async def _prepare_context(
-        self, lane: Lane, turn: Turn, ctx: EvaluatorContext[Any, Any, Any]
-    ) -> tuple[EvaluatorContext[Any, Any, Any], Attempted | None]:
-        prepared, failed = await self._hook(
-            lane, turn, "prepare_context", lambda: turn.lifecycle.prepare_context(ctx)
-        )
-        return (ctx if prepared is None else prepared), failed
-
-    async def _tear_down(self, lane: Lane, turn: Turn, row: Any) -> Attempted | None:
-        _nothing, failed = await self._hook(lane, turn, "teardown", lambda: turn.lifecycle.teardown(row))
-        return failed
-
-    async def _hook(
-        self, lane: Lane, turn: Turn, name: str, hook: Callable[[], Awaitable[Any] | Any]
-    ) -> tuple[Any, Attempted | None]:
-        """Call a hook under its deadline: what it returned, or how it failed."""
-        assert turn.context is not None
-        limit = self._plan.hook_timeout
-        started = self._time()
-        lane.stage = name
-        stopping, lane.stopping = lane.stopping, lane.stopping and name != "teardown"
-        try:
-            call = in_context(turn.context, _called(hook))
-            return await lane.guard(call, until=NEVER if limit is None else started + limit), None
-        except Overdue:
-            failed = timed_out(self._time() - started, stage=name, limit=limit)
-        except Stopped:
-            failed = cancelled(self._time() - started, stage=name)
-        except BaseException as error:
-            if lane.lost:
-                raise
-            failed = Attempted(error=describe(error, stage=name), error_class="permanent", exception=error)
-        finally:
-            lane.stopping = lane.stopping or stopping
-            lane.stage = "task"
-        if self._plan.show_errors:
-            _show(turn, failed)
-        return None, failed
 
     # The end
 
@@ -341,28 +368,40 @@ class KeyWorker:
         turn: Turn,
         attempted: Attempted,
         *,
-        error: ErrorFacts | None = None,
+        failed: Attempted | None = None,
         found: Found | None = None,
-        told: list[Any] | None = None,
+        told: list[Score] | None = None,
         output_on_record: bool = False,
     ) -> None:
-        """Teardown where there is one, then the outcome."""
+        """Teardown where there is one, then the outcome. `failed` is of a hook, after the task has answered."""
         found = found or Found()
-        outcome: OutcomeKind = "task_error" if error is not None else outcome_of(attempted)
+        outcome = outcome_of(failed or attempted)
         if outcome == "scored" and found.failures:
             outcome = "evaluator_error"
-        if turn.lifecycle is not None and lane is not None:
-            row = None
-            if self._plan.row_of is not None:
-                row = self._plan.row_of(
-                    turn, attempted, outcome, [*(told or []), *found.scores], found.failures
-                )
-            torn = await self._tear_down(lane, turn, row)
+
+        def conclude(torn: Attempted | None) -> None:
+            verdict, error = outcome, failed.error if failed is not None else None
             if torn is not None and outcome in ("scored", "evaluator_error"):
-                outcome, error = outcome_of(torn), torn.error
-        self._conclude(
-            turn, attempted, outcome, error=error, found=found, told=told, output_on_record=output_on_record
-        )
+                verdict, error = outcome_of(torn), torn.error
+            self._conclude(
+                turn,
+                attempted,
+                verdict,
+                error=error,
+                found=found,
+                told=told,
+                output_on_record=output_on_record,
+            )
+
+        if turn.lifecycle is None or lane is None:
+            conclude(None)
+            return
+        row = None
+        if self._plan.row_of is not None:
+            row = self._plan.row_of(turn, attempted, outcome, [*(told or []), *found.scores], found.failures)
+        lane.conclude = conclude
+        torn = await self._hooks.tear_down(lane, turn, row)
+        conclude(torn if torn is None else self._shown(turn, torn))
 
     def _conclude(
         self,
@@ -372,7 +411,7 @@ class KeyWorker:
         *,
         error: ErrorFacts | None = None,
         found: Found | None = None,
-        told: list[Any] | None = None,
+        told: list[Score] | None = None,
         output_on_record: bool = False,
     ) -> None:
         found = found or Found()
@@ -387,9 +426,12 @@ class KeyWorker:
             scores=found.scores,
             failures=found.failures,
         )
-        if self._has_budget and (outcome != "scored" or any(score.value is False for score in found.scores)):
-            self._run.purse.spent.failures += 1
-            self._run.wake()
+        if self._has_budget:
+            purse = self._run.purse
+            purse.release(turn.key)
+            if outcome != "scored" or verdict([*(told or []), *found.scores]) is False:
+                purse.spent.failures += 1
+            self._run.settled()
 
 
 def _context_of(turn: Turn, attempted: Attempted) -> EvaluatorContext[Any, Any, Any]:
@@ -409,9 +451,8 @@ def _context_of(turn: Turn, attempted: Attempted) -> EvaluatorContext[Any, Any, 
     )
 
 
-async def _called(hook: Callable[[], Awaitable[Any] | Any]) -> Any:
-    result = hook()
-    return await result if isinstance(result, Awaitable) else result
+def _about_all(error: BaseException) -> EvaluatorFailure:
+    return EvaluatorFailure(by="evaluators", error=describe(error, stage="evaluator"))
 
 
 def _as_attempted(stored: Any) -> Attempted:

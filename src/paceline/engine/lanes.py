@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from paceline.engine.deadlines import NEVER, Deadlines
-from paceline.engine.ports import Attempted, Turn
+from paceline.engine.ports import Attempted, Turn, Work
 from paceline.tasks.notes import current_notes
 
 ResultT = TypeVar("ResultT")
@@ -58,10 +58,12 @@ class Lane:
         "guarding",
         "held",
         "lost",
+        "since",
         "stage",
         "stopping",
         "task",
         "turn",
+        "work",
     )
 
     def __init__(self, deadlines: Deadlines, *, grace: float, on_lost: Callable[[Lane], None]) -> None:
@@ -73,6 +75,10 @@ class Lane:
         """What the task has answered, while a hook looks at it."""
         self.conclude: Callable[[Attempted | None], None]
         """How the key ends once its teardown is over, however that went."""
+        self.work: Work | None = None
+        """What the executor was asked last."""
+        self.since = 0.0
+        """When what is guarded was begun."""
         self.held = 0.0
         """Seconds that the clock of the current attempt has stood still."""
         self.guarding = False

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -127,6 +127,9 @@ class Source(Protocol):
         ...
 
 
+NOT_COUNTED: Final[dict[str, int | float]] = {}
+
+
 class Stopwatch(Protocol):
     """The clock of an attempt. Called on the loop."""
 
@@ -142,7 +145,7 @@ class Stopwatch(Protocol):
 class Work:
     """What an executor needs to know to attempt a key."""
 
-    __slots__ = ("attempt", "inputs", "key", "stopwatch", "timeout")
+    __slots__ = ("attempt", "counted", "inputs", "key", "stopwatch", "timeout", "waited")
 
     def __init__(
         self,
@@ -159,6 +162,10 @@ class Work:
         """Seconds the attempt may take; the engine keeps the deadline, remote executors keep it too."""
         self.stopwatch = stopwatch
         """For an executor that has the attempt wait; stays on this side of a wire."""
+        self.waited = 0.0
+        """Seconds for which the executor has had it wait."""
+        self.counted: dict[str, int | float] = NOT_COUNTED
+        """What the attempt has counted so far, where that can be seen: it is not lost when it is cut off."""
 
 
 class Attempted:

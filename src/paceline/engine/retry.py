@@ -6,15 +6,21 @@ in user code is not retried unless asked. Waiting uses up no try, and every try 
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+import msgspec
+
+from paceline.engine.failures import describe
 from paceline.engine.ports import Attempted
 from paceline.errors import UsageError
+from paceline.journal.records import ErrorClass
 
 HELPED_BY_RETRY: Final = frozenset({"rate_limited", "transient", "infrastructure"})
+ERROR_CLASSES: Final[tuple[str, ...]] = get_args(ErrorClass)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +43,20 @@ class Retry:
                 f"a retry policy needs attempts >= 1 and waits >= 0, not {self}",
                 hint="attempts=1 means that nothing is tried again",
             )
+        if unknown := sorted((self.on or frozenset()) - set(ERROR_CLASSES)):
+            raise UsageError(
+                f"retry policy: no error is ever {', '.join(unknown)}",
+                hint=f"`on` names some of {', '.join(ERROR_CLASSES)}, or is 'any'",
+            )
 
-    def wait(self, attempted: Attempted, tries: int, dice: random.Random) -> float | None:
+    def wait(
+        self,
+        attempted: Attempted,
+        tries: int,
+        *,
+        elapsed: float,  # noqa: ARG002  # for policies that end after a time
+        dice: random.Random,
+    ) -> float | None:
         """Seconds to wait before the next try after `tries` so far, or None to give up."""
         if tries >= self.attempts or (self.on is not None and attempted.error_class not in self.on):
             return None
@@ -48,6 +66,7 @@ class Retry:
 
 
 NO_RETRY: Final = Retry(attempts=1)
+LONGEST_WAIT: Final = 7 * 86_400.0
 
 
 class TenacityRetry:
@@ -88,22 +107,62 @@ class TenacityRetry:
         self._retry = options.get("retry") or tenacity.retry_if_exception_type(Exception)
         self._stop = options.get("stop") or tenacity.stop_after_attempt(self.longest)
         self._wait = options.get("wait") or tenacity.wait_none()
+        for name, rule in (("retry", self._retry), ("stop", self._stop), ("wait", self._wait)):
+            if inspect.iscoroutinefunction(rule) or inspect.iscoroutinefunction(type(rule).__call__):
+                raise UsageError(
+                    f"retry policy: `{name}` is async, and the engine asks it between two awaits",
+                    hint="make it a plain function",
+                )
 
-    def wait(self, attempted: Attempted, tries: int, dice: random.Random) -> float | None:  # noqa: ARG002
+    def wait(
+        self,
+        attempted: Attempted,
+        tries: int,
+        *,
+        elapsed: float,
+        dice: random.Random,  # noqa: ARG002  # tenacity rolls its own
+    ) -> float | None:
         """Seconds to wait before the next try, or None to give up."""
-        error = attempted.exception or RuntimeError(attempted.error.message if attempted.error else "")
+        error = attempted.exception or _stand_in(attempted)
         # Rules look at the call's state only; the controller in it is there to satisfy its shape.
         controller = self._tenacity.Retrying()
         state = self._tenacity.RetryCallState(retry_object=controller, fn=None, args=(), kwargs={})
         state.attempt_number = tries
         state.set_exception((type(error), error, error.__traceback__))
-        state.outcome_timestamp = state.start_time + attempted.seconds
-        if not self._retry(state) or self._stop(state) or tries >= self.longest:
+        state.start_time = (state.outcome_timestamp or 0.0) - elapsed
+        if tries >= self.longest or not self._retry(state):
             return None
-        return float(self._wait(state))
+        state.upcoming_sleep = float(self._wait(state))
+        if self._stop(state):
+            return None
+        return max(0.0, min(state.upcoming_sleep, LONGEST_WAIT))  # a NaN is no wait at all
+
+
+def _stand_in(attempted: Attempted) -> Exception:
+    """For an attempt without an exception that could be looked at: one that was late, or made elsewhere."""
+    message = attempted.error.message if attempted.error is not None else ""
+    return TimeoutError(message) if attempted.error_class == "timeout" else RuntimeError(message)
 
 
 RetryPolicy = Retry | TenacityRetry
+
+
+def next_wait(
+    policy: RetryPolicy, attempted: Attempted, tries: int, *, elapsed: float, dice: random.Random
+) -> float | None:
+    """What a policy says. Where a rule of the user's raises, that is told with the error, and that was it."""
+    try:
+        return policy.wait(attempted, tries, elapsed=elapsed, dice=dice)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as broken:
+        if (error := attempted.error) is not None:
+            facts = describe(broken)
+            told = (
+                f"{error.message}\n(not tried again: the retry policy raised {facts.type}: {facts.message})"
+            )
+            attempted.error = msgspec.structs.replace(error, message=told)
+        return None
 
 
 def retry_policy(given: object, *, default: Retry) -> RetryPolicy:
@@ -123,10 +182,9 @@ def retry_policy(given: object, *, default: Retry) -> RetryPolicy:
             return given
         case Mapping() if set(given) <= {"attempts", "base", "cap", "longest_asked", "on"}:
             fields = dict(given)
-            on = fields.pop("on", None)
-            return Retry(
-                **fields, on=None if on in (None, "any") else frozenset([on] if isinstance(on, str) else on)
-            )
+            if "on" in fields:
+                fields["on"] = _classes(fields["on"])
+            return Retry(**fields)
         case Mapping():
             return TenacityRetry(given)
         case _:
@@ -134,3 +192,10 @@ def retry_policy(given: object, *, default: Retry) -> RetryPolicy:
                 f"a retry policy is a number or a mapping, not {type(given).__name__}",
                 hint="retry_task=3, retry_task={'attempts': 3, 'base': 1.0}, or tenacity's arguments",
             )
+
+
+def _classes(on: Any) -> frozenset[str] | None:
+    """What `on` accepts: one class, several, or any."""
+    if on is None or on == "any":
+        return None
+    return frozenset([on] if isinstance(on, str) else on)

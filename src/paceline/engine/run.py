@@ -172,12 +172,17 @@ class Run:
             with suppress(LaneLost):
                 try:
                     await self._work_turn_by_turn(lane, lost)
-                except (KeyboardInterrupt, GeneratorExit):  # nobody has taken Ctrl-C in hand; the loop is gone
+                except (
+                    KeyboardInterrupt,
+                    GeneratorExit,
+                ):  # nobody has taken Ctrl-C in hand; the loop is gone
                     self.cancel("interrupted")
                     raise
                 except LaneLost:
                     raise
-                except BaseException as error:  # a broken promise of our own, or of the disk: this cannot go on
+                except (
+                    BaseException
+                ) as error:  # a broken promise of our own, or of the disk: this cannot go on
                     self._fail(error)
                     await self.keys.clear_away(lane)
         finally:
@@ -255,7 +260,7 @@ class Run:
         return not self._short
 
     async def allowance(self, turn: Turn) -> bool:
-        """Wait until another attempt at a key that has kept its lane can be paid for; False if it never can."""
+        """Wait until another attempt at a key that has kept its lane is affordable; False if it never is."""
         while not self._stopping:
             if self._affordable():
                 self.purse.reserve(turn.key)
@@ -281,8 +286,8 @@ class Run:
     async def _something_new(self) -> None:
         """Wait until a retry is due, the recorder has caught up, money was settled, or the source has more.
 
-        One lane is woken at a time, and wakes the next one if it has found something: a thousand idle lanes cost
-        nothing.
+        One lane is woken at a time, and wakes the next one if it has found something: a thousand idle lanes
+        cost nothing.
         """
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._idle.append(waiter)
@@ -421,7 +426,9 @@ class Run:
             self.wake()
 
     def _fail(self, error: BaseException) -> None:
-        while isinstance(error, BaseExceptionGroup):  # of a task group of ours: all that counts is what began it
+        while isinstance(
+            error, BaseExceptionGroup
+        ):  # of a task group of ours: all that counts is what began it
             error = error.exceptions[0]
         if not isinstance(error, Exception):
             error = RuntimeError(f"{type(error).__name__} where nothing may raise it")

@@ -14,13 +14,13 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from paceline.engine.clock import Clock
 from paceline.engine.deadlines import NEVER, Deadlines
 from paceline.engine.failures import classify, describe, retry_after
-from paceline.engine.ports import Attempted
-from paceline.engine.retry import RetryPolicy
+from paceline.engine.ports import Attempted, Turn
+from paceline.engine.retry import RetryPolicy, next_wait
 from paceline.engine.threads import Threads
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, scores_of
@@ -31,12 +31,23 @@ AroundEvaluator = Callable[[Prepared, EvaluatorContext[Any, Any, Any]], Abstract
 Landed = Callable[[list[Score], list[EvaluatorFailure]], None]
 
 
+THREADS: Final = 512
+"""Sync evaluators at once where nothing else limits them."""
+
+
 @dataclass(slots=True)
 class Found:
     """What the evaluators of a case have said and not been able to say."""
 
     scores: list[Score] = field(default_factory=list)
     failures: list[EvaluatorFailure] = field(default_factory=list)
+
+
+class Asked(NamedTuple):
+    """An evaluator that has been asked and has not answered yet."""
+
+    label: str
+    turn: Turn
 
 
 class Scorer:
@@ -55,8 +66,12 @@ class Scorer:
         around: AroundEvaluator | None = None,
     ) -> None:
         self._around = around or _nothing_around
-        self._places = nullcontext() if concurrency is None else asyncio.Semaphore(concurrency)
-        self._threads = Threads(concurrency or 512, name="paceline-score")
+        places = None if concurrency is None else asyncio.Semaphore(concurrency)
+        self._places = places or nullcontext()
+        # Waiting for a thread is not the evaluator's time, so nobody is to wait for one within its deadline.
+        self._places_on_threads = places or asyncio.Semaphore(THREADS)
+        self._threads = Threads(concurrency or THREADS, name="paceline-score")
+        self._asked: dict[asyncio.Task[Any], Asked] = {}
         self._timeout = timeout
         self._retry = retry
         self._deadlines = deadlines
@@ -74,6 +89,10 @@ class Scorer:
         """Let the threads go."""
         self._threads.stop()
 
+    def asked_in(self, task: asyncio.Task[Any]) -> Asked | None:
+        """Whose evaluator a task is."""
+        return self._asked.get(task)
+
     def ask_instant(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], found: Found) -> None:
         """Call an instant evaluator in place."""
         try:
@@ -89,6 +108,7 @@ class Scorer:
         waiting: list[Prepared],
         ctx: EvaluatorContext[Any, Any, Any],
         landed: Landed,
+        turn: Turn,
     ) -> Found:
         """Ask all of them side by side; `landed` is told of each answer but the last one, which is
         returned."""
@@ -97,7 +117,7 @@ class Scorer:
 
         async def ask(prepared: Prepared) -> None:
             nonlocal missing
-            answer = await self._ask(prepared, ctx)
+            answer = await self._ask(prepared, ctx, turn)
             missing -= 1
             if missing:
                 landed(answer.scores, answer.failures)
@@ -112,15 +132,16 @@ class Scorer:
                     group.create_task(ask(prepared))
         return last
 
-    async def _ask(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> Found:
+    async def _ask(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], turn: Turn) -> Found:
         """One evaluator's answer, after as many tries as its retry policy allows."""
-        tries = 0
+        places = self._places_on_threads if prepared.mode == "thread" else self._places
+        tries, first = 0, self._now()
         while True:
             tries += 1
-            async with self._places:
+            async with places:
                 started = self._now()
                 try:
-                    returned = await self._call(prepared, ctx)
+                    returned = await self._call(prepared, ctx, turn)
                     seconds = self._now() - started
                     return Found(scores=scores_of(prepared, returned, seconds=seconds))
                 except asyncio.CancelledError as error:
@@ -137,7 +158,7 @@ class Scorer:
                 exception=failed,
                 seconds=seconds,
             )
-            wait = self._retry.wait(attempt, tries, self._dice)
+            wait = next_wait(self._retry, attempt, tries, elapsed=self._now() - first, dice=self._dice)
             if wait is None:
                 assert attempt.error is not None
                 return Found(
@@ -145,11 +166,15 @@ class Scorer:
                 )
             await asyncio.sleep(wait)
 
-    async def _call(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
-        if prepared.mode == "instant":
-            return prepared.call(ctx)
+    async def _call(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], turn: Turn) -> object:
         call = self._on_thread(prepared, ctx) if prepared.mode == "thread" else self._on_loop(prepared, ctx)
-        return await _Deadline(self._deadlines, call, self._timeout, self._grace, self).wait()
+        answer = _Deadline(self._deadlines, call, self._timeout, self._grace)
+        self._asked[answer.task] = Asked(prepared.label, turn)
+        try:
+            return await answer.wait()
+        finally:
+            del self._asked[answer.task]
+            self.abandoned += answer.abandoned
 
     async def _on_thread(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
         returned = await self._threads.call(copy_context(), self._called, prepared, ctx)
@@ -178,7 +203,7 @@ class EvaluatorOverdue(TimeoutError):
 class _Deadline:
     """Runs a coroutine as a task of its own that can be left behind."""
 
-    __slots__ = ("_deadlines", "_grace", "_over", "_owner", "_task", "_timed_out", "_timeout", "deadline")
+    __slots__ = ("_deadlines", "_grace", "_over", "_timed_out", "_timeout", "abandoned", "deadline", "task")
 
     def __init__(
         self,
@@ -186,33 +211,33 @@ class _Deadline:
         call: Coroutine[Any, Any, object],
         timeout: float | None,
         grace: float,
-        owner: Scorer,
     ) -> None:
         self.deadline = NEVER
         self._deadlines = deadlines
         self._timeout = timeout
         self._grace = grace
-        self._owner = owner
         self._timed_out = False
+        self.abandoned = False
+        """Whether it ignored its cancellation too."""
         loop = asyncio.get_running_loop()
         self._over: asyncio.Future[None] = loop.create_future()
-        self._task = loop.create_task(_contained(call))
+        self.task = loop.create_task(_contained(call))
 
     async def wait(self) -> object:
-        self._task.add_done_callback(self._finish)
+        self.task.add_done_callback(self._finish)
         self._deadlines.watch(self)
         if self._timeout is not None:
             self._deadlines.set(self, asyncio.get_running_loop().time() + self._timeout)
         try:
             await self._over
         except asyncio.CancelledError:
-            self._task.cancel()
+            self.task.cancel()
             raise
         finally:
             self._deadlines.forget(self)
         if self._timed_out:
             raise EvaluatorOverdue(f"the evaluator took longer than {self._timeout:g} s")
-        result, error = self._task.result()
+        result, error = self.task.result()
         if error is not None:
             raise error
         return result
@@ -224,10 +249,10 @@ class _Deadline:
     def overdue(self) -> None:
         if not self._timed_out:
             self._timed_out = True
-            self._task.cancel()
+            self.task.cancel()
             self._deadlines.set(self, asyncio.get_running_loop().time() + self._grace)
         else:
-            self._owner.abandoned += 1
+            self.abandoned = True
             self._finish(None)
 
 

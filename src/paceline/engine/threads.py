@@ -15,6 +15,8 @@ from collections.abc import Callable
 from contextvars import Context
 from typing import Any
 
+from paceline.engine.contexts import called_in
+
 
 class _Call:
     """One call on its way through a thread. Its fields are changed under the lock of `Threads`."""
@@ -50,15 +52,15 @@ class Threads:
         """Threads that take calls, those left behind not counted."""
         self._outstanding = 0
         """Calls that wait for a thread or have one."""
+        self._stopped = False
         self.left_behind = 0
 
     async def call(self, context: Context, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call `function` on a thread, inside `context`; cancelling leaves the thread behind."""
         call = _Call(context, function, arguments, asyncio.get_running_loop())
         with self._lock:
+            self._start_thread_for(self._outstanding + 1)
             self._outstanding += 1
-            if self._outstanding > self._serving and self._serving < self._limit:
-                self._start_thread()
         self._calls.put(call)
         try:
             return await call.future
@@ -68,13 +70,25 @@ class Threads:
 
     def stop(self) -> None:
         """Let the idle threads go. Those still busy end after their call, or with the process."""
-        for _ in range(self._serving):
-            self._calls.put(None)
+        with self._lock:
+            self._stopped = True
+            for _ in range(self._serving):
+                self._calls.put(None)
 
-    def _start_thread(self) -> None:
-        self._serving += 1
-        number = self._serving + self.left_behind
-        threading.Thread(target=self._serve, name=f"{self._name}-{number}", daemon=True).start()
+    def _start_thread_for(self, calls: int) -> None:
+        """See that as many threads serve as there are calls, if there may be as many."""
+        if calls <= self._serving or self._serving >= self._limit or self._stopped:
+            return
+        number = self._serving + self.left_behind + 1
+        thread = threading.Thread(target=self._serve, name=f"{self._name}-{number}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # The system has no more to give. Those there are will do; without any, nothing would.
+            if not self._serving:
+                raise
+        else:
+            self._serving += 1
 
     def _give_up(self, call: _Call) -> None:
         with self._lock:
@@ -86,16 +100,17 @@ class Threads:
                 # Its thread may be stuck for good, so it counts no longer and another may be started.
                 self._serving -= 1
                 self.left_behind += 1
+                with contextlib.suppress(RuntimeError):
+                    self._start_thread_for(self._outstanding)
 
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:
             with self._lock:
-                if call.given_up:
-                    continue
-                call.running = True
-            _carry_out(call)
-            if not self._goes_on(call):
-                return
+                call.running = not call.given_up
+            if call.running:
+                _carry_out(call)
+                if not self._goes_on(call):
+                    return
             del call  # an idle thread keeps nothing alive
 
     def _goes_on(self, call: _Call) -> bool:
@@ -106,7 +121,7 @@ class Threads:
                 self._outstanding -= 1
                 return True
             self.left_behind -= 1  # it came back after all, and may stay if its place is still free
-            if self._serving >= self._limit:
+            if self._stopped or self._serving >= self._limit:
                 return False
             self._serving += 1
             return True
@@ -114,7 +129,7 @@ class Threads:
 
 def _carry_out(call: _Call) -> None:
     try:
-        result = call.context.run(call.function, *call.arguments)
+        result = called_in(call.context, call.function, *call.arguments)
     except BaseException as error:
         _deliver(call, None, error)
     else:
@@ -132,8 +147,5 @@ def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | Non
         return
     if error is None:
         future.set_result(result)
-    elif isinstance(error, StopIteration):
-        # A future refuses StopIteration, since raising it would end the awaiting coroutine instead.
-        future.set_exception(RuntimeError(f"the task raised StopIteration: {error}"))
     else:
         future.set_exception(error)

@@ -10,6 +10,7 @@ again.
 from __future__ import annotations
 
 import asyncio
+import functools
 import sys
 import threading
 import time
@@ -91,13 +92,18 @@ def where_is(thread: int) -> str:
     return f"{shown.f_code.co_filename}:{shown.f_lineno} in {shown.f_code.co_qualname}"
 
 
-_NOT_USERS: Final = (
-    sys.prefix + "/",
-    sys.base_prefix + "/",
-    "<frozen",
-    __file__.rsplit("/engine/", 1)[0] + "/",
-)
+_OURS: Final = __file__.rsplit("/engine/", 1)[0] + "/"
+
+
+@functools.cache
+def _not_users() -> tuple[str, ...]:
+    """Where the code lies that is nobody's own: ours, the standard library, what is installed."""
+    import sysconfig
+
+    installed = ("stdlib", "platstdlib", "purelib", "platlib")
+    places = {sysconfig.get_path(name).rstrip("/") + "/" for name in installed}
+    return ("<frozen", _OURS, *sorted(places))
 
 
 def _is_users(frame: FrameType) -> bool:
-    return not frame.f_code.co_filename.startswith(_NOT_USERS)
+    return not frame.f_code.co_filename.startswith(_not_users())

@@ -110,12 +110,24 @@ def without_right_seal(lines: list[bytes]) -> set[int]:
 
 def unseal(raw: bytes) -> Line:
     """The line in these bytes (newline left out), or `LineDamaged`."""
-    is_sealed(raw)
-    return parse(raw)
+    return parse(raw) if is_sealed(raw) else parse_edited(raw)
+
+
+def parse_edited(raw: bytes) -> Line:
+    """A line without checksum. It may only have fields that are known: damage is not taken for an edit."""
+    try:
+        raw.decode()  # what is passed over or kept as it stands was not looked at yet
+    except UnicodeDecodeError as error:
+        raise LineDamaged("unparsable", str(error)) from None
+    line = parse(raw)
+    strange = _decode_fields(raw).keys() - {"kind", *line.__struct_fields__}
+    if strange:
+        raise LineDamaged("unparsable", f"has no checksum, and a field that is not known: {min(strange)!r}")
+    return line
 
 
 def parse(raw: bytes) -> Line:
-    """The line in bytes that `is_sealed` has let pass."""
+    """The line in bytes that carry their checksum; fields that a later version has added are passed over."""
     try:
         line: Line = _decode(raw)
     except msgspec.ValidationError as error:
@@ -137,6 +149,7 @@ class _Kind(msgspec.Struct):
 
 
 _decode_seal = msgspec.json.Decoder(_Seal).decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_kind = msgspec.json.Decoder(_Kind).decode
 KINDS = frozenset({"run", "begin", "attempt", "output", "scores", "outcome", "manifest", "resumed", "ended"})
 

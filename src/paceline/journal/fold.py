@@ -94,10 +94,9 @@ class Fold:
             try:
                 unseal(lines[index])
                 self.unsealed += 1
-            except LineDamaged as damage:
+            except LineDamaged:
                 unreadable.add(index)
-                if lines[index].strip() and damage.reason != "unknown kind":
-                    self.damaged += 1
+                self.damaged += bool(lines[index].strip())
         return unreadable
 
     def _cannot_take(self, raw: bytes) -> None:

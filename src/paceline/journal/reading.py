@@ -18,7 +18,7 @@ import msgspec
 
 from paceline.errors import JournalError
 from paceline.journal.blobs import blob_named_by, read_blob
-from paceline.journal.encoding import DamageReason, LineDamaged, is_sealed, parse
+from paceline.journal.encoding import DamageReason, LineDamaged, is_sealed, parse, parse_edited
 from paceline.journal.places import Places, locate
 from paceline.journal.records import Line
 
@@ -150,8 +150,9 @@ def chunks(file: BinaryIO, offset: int = 0) -> Iterator[Chunk]:
 def understood(raw: bytes, number: int, offset: int) -> Entry:
     """What the bytes of a line (newline left out) say."""
     try:
-        sealed = is_sealed(raw)
-        return Recorded(parse(raw), number, offset, len(raw), sealed)
+        if is_sealed(raw):
+            return Recorded(parse(raw), number, offset, len(raw))
+        return Recorded(parse_edited(raw), number, offset, len(raw), sealed=False)
     except LineDamaged as damage:
         return Damaged(damage.reason, damage.detail, number, offset, len(raw))
 

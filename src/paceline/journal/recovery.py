@@ -17,7 +17,7 @@ import msgspec
 
 from paceline.errors import JournalError, JournalForeign, JournalTooNew
 from paceline.journal.disk import Disk, write_whole
-from paceline.journal.encoding import SEAL_LENGTH, LineDamaged, is_sealed, parse, without_right_seal
+from paceline.journal.encoding import SEAL_LENGTH, LineDamaged, is_sealed, parse_edited, without_right_seal
 from paceline.journal.places import Places
 from paceline.journal.reading import chunks
 from paceline.journal.records import FORMAT, RunLine
@@ -76,7 +76,7 @@ def standing(journal: Path) -> Literal["new", "ours"]:
 def _is_ours(raw: bytes) -> bool:
     """Whether only Paceline can have written this line: it is sealed, or the first one, edited by hand."""
     try:
-        return is_sealed(raw) or isinstance(parse(raw), RunLine)
+        return is_sealed(raw) or isinstance(parse_edited(raw), RunLine)
     except LineDamaged:
         return False
 
@@ -183,13 +183,17 @@ def _survey(journal: Path) -> _Survey:
 
 def _is_kept(survey: _Survey, raw: bytes, number: int, offset: int) -> bool:
     """Note what is the matter with a line; False where it is garbage, which is cut off if nothing follows."""
+    is_json = False
     try:
-        if raw.strip() and not is_sealed(raw):
+        if raw.strip():
+            is_sealed(raw)
+            is_json = True
+            parse_edited(raw)
             survey.unsealed += 1
     except LineDamaged as damage:
         survey.damages.append(_Damage(number, offset, str(damage), raw))
         # A line that is JSON may be a slip of whoever edited it by hand: it stays for them to see.
-        return damage.reason == "checksum"
+        return is_json or damage.reason == "checksum"
     return True
 
 

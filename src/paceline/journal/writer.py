@@ -166,8 +166,8 @@ class Writer:
                 self._committed = upto
                 self._unsafe_bytes -= sum(map(len, lines)) + sum(map(len, blobs.values()))
                 self._settled.notify_all()
-            if self.on_commit is not None:
-                _call(self.on_commit, upto)
+            if (listener := self.on_commit) is not None:
+                _call(listener, upto)
 
     def _commit(self, lines: list[bytes], blobs: dict[str, bytes]) -> None:
         if blobs:
@@ -201,8 +201,8 @@ class Writer:
             self._gathered.clear()
             self._gathered_blobs.clear()
             self._settled.notify_all()
-        if self.on_broken is not None:
-            _call(self.on_broken, refusal())
+        if (listener := self.on_broken) is not None:
+            _call(listener, refusal())
 
     def disown(self) -> None:
         """In a forked child: the thread and the journal are the parent's, and only its."""

@@ -14,7 +14,7 @@ from contextvars import Context, copy_context
 from typing import Any
 
 from paceline.engine.clock import Clock, SystemClock
-from paceline.engine.contexts import in_context
+from paceline.engine.contexts import awaited_once, called_in, in_context
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Work
 from paceline.engine.threads import Threads
@@ -39,6 +39,8 @@ class LocalExecutor:
     ) -> None:
         self._tasks = tasks
         self._threads = Threads(concurrency, name="paceline-task")
+        self._places = asyncio.Semaphore(concurrency)
+        """Of sync tasks. Lanes may be more than threads, and waiting for a thread is not the task's time."""
         self._inline = inline
         self._around = around
         self._now = (clock or SystemClock()).now
@@ -61,54 +63,73 @@ class LocalExecutor:
         notes = Notes()
         context = copy_context()
         context.run(current_notes.set, notes)
+        work.counted = notes.metrics
         started = self._now()
         try:
             if self._around is not None:
-                output = await in_context(context, self._surrounded(self._around(work), task, work.inputs))
+                output = await in_context(context, self._surrounded(self._around(work), task, work))
             elif task.is_async:
                 output = await in_context(context, task.call(work.inputs))
             else:
-                output = await self._call_sync(context, task, work.inputs)
+                output = await self._call_sync(context, task, work)
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and asyncio.current_task().cancelling():  # type: ignore[union-attr]
                 raise  # the caller's wish, or the task cancelled itself: the lane can tell
-            if isinstance(error, GeneratorExit):
+            if isinstance(error, GeneratorExit):  # a task's own has become a RuntimeError on its way here
                 raise
-            return self._failed(error, notes, self._now() - started)
+            return self._failed(error, notes, self._now() - started - work.waited, work.waited)
+        finally:
+            notes.over = True
         return Attempted(
             output=output,
-            seconds=self._now() - started,
+            seconds=self._now() - started - work.waited,
+            waited=work.waited,
             metrics=notes.metrics,
             attributes=notes.attributes,
         )
 
-    def _failed(self, error: BaseException, notes: Notes, seconds: float) -> Attempted:
+    def _failed(self, error: BaseException, notes: Notes, seconds: float, waited: float) -> Attempted:
         return Attempted(
             error=describe(error),
             error_class=classify(error),
             retry_after=retry_after(error),
             exception=error,
             seconds=seconds,
+            waited=waited,
             metrics=notes.metrics,
             attributes=notes.attributes,
         )
 
-    async def _call_sync(self, context: Context, task: CallableTask, inputs: Any) -> Any:
+    async def _call_sync(self, context: Context, task: CallableTask, work: Work) -> Any:
         if self._inline:
-            output = context.run(task.call, inputs)
+            output = called_in(context, task.call, work.inputs)
         else:
-            output = await self._threads.call(context, task.call, inputs)
+            await self._take_place(work)
+            try:
+                output = await self._threads.call(context, task.call, work.inputs)
+            finally:
+                self._places.release()
         # A lambda or partial around a coroutine function is sync to look at and async in truth.
-        return await in_context(context, _awaited(output)) if inspect.isawaitable(output) else output
+        return await in_context(context, awaited_once(output)) if inspect.isawaitable(output) else output
+
+    async def _take_place(self, work: Work) -> None:
+        if not self._places.locked():
+            await self._places.acquire()
+            return
+        since = self._now()
+        if work.stopwatch is not None:
+            work.stopwatch.hold()
+        try:
+            await self._places.acquire()
+        finally:
+            work.waited += self._now() - since
+            if work.stopwatch is not None:
+                work.stopwatch.go()
 
     async def _surrounded(
-        self, around: AbstractContextManager[object], task: CallableTask, inputs: Any
+        self, around: AbstractContextManager[object], task: CallableTask, work: Work
     ) -> Any:
         with around:
             if task.is_async:
-                return await task.call(inputs)
-            return await self._call_sync(copy_context(), task, inputs)
-
-
-async def _awaited(awaitable: Any) -> Any:
-    return await awaitable
+                return await task.call(work.inputs)
+            return await self._call_sync(copy_context(), task, work)

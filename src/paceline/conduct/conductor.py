@@ -8,113 +8,47 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
-import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from paceline import values
+from paceline.conduct.guards import guarded, quiet_collector
+from paceline.conduct.job import Finished, Job, Progress, ToDo
+from paceline.conduct.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
+from paceline.conduct.supply import Forecast, Supply, supply_of
 from paceline.engine.bookkeeping import Listener
 from paceline.engine.budget import Budget, Spent
 from paceline.engine.clock import SystemClock
-from paceline.engine.complaints import complain
-from paceline.engine.events import Gauge, LoopBlocked, RunEnded, RunStarted, Warned
+from paceline.engine.events import Gauge, RunEnded, RunStarted, Warned
 from paceline.engine.executors.local import LocalExecutor
-from paceline.engine.interrupts import interrupts
 from paceline.engine.plan import AUTO_CONCURRENCY, Plan
 from paceline.engine.ports import Executor, Turn
 from paceline.engine.provenance import command, git_commit, versions
 from paceline.engine.retry import Retry, retry_policy
 from paceline.engine.run import Ending, Run
-from paceline.engine.source import Named, OpenKeys, turns_of
-from paceline.engine.watch import LoopWatch
-from paceline.errors import EngineStuck, UsageError
+from paceline.engine.source import OpenKeys, turns_of
+from paceline.errors import UsageError
 from paceline.evaluators.prepare import Prepared, prepare
 from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
 from paceline.options import Options
-from paceline.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
 from paceline.report import Report
 from paceline.report.rows import row_maker
 from paceline.runs import find_runs, new_run_id, new_run_path, runs_root
-from paceline.supply import Forecast, Supply, supply_of
-from paceline.tasks.callable import CallableTask
 
 if TYPE_CHECKING:
-    from paceline.tracing import Tracing
+    from paceline.conduct.tracing import Tracing
 
 _NOTHING_KNOWN: Mapping[str, float] = {}
 JOURNAL_READ_FOR_DURATIONS = 64 * 1024 * 1024
 """Bytes of an earlier run's journal that are worth reading for the order of the next one."""
-
-
-class Progress(Protocol):
-    """Something that shows how a run goes: a listener that may read the gauge whenever it draws."""
-
-    def start(self, gauge: Gauge) -> None:
-        """The run begins."""
-        ...
-
-    def __call__(self, event: Any) -> None:
-        """Something happened."""
-        ...
-
-    def stop(self) -> None:
-        """The run is over; nothing is drawn any more."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What to carry out."""
-
-    suite: str
-    cases: Any = ()
-    """A sequence of cases, or a `RowFile`."""
-    custom: tuple[type[Any], ...] = ()
-    """Evaluator classes that rows may name."""
-    tasks: Mapping[str, CallableTask] = field(default_factory=dict)
-    """The task of each variant; the only one has the name ''."""
-    turns: Callable[[], Iterable[Turn]] | None = None
-    """In place of cases and tasks: turns that bring their answers along, to be scored."""
-    count: int = 0
-    """How many turns there are."""
-    variants: tuple[str, ...] = ()
-    repeat: int = 1
-    rescored_from: str = ""
-    evaluators: tuple[object, ...] = ()
-    options: Options = Options()
-    keep: Callable[[list[Named]], Iterable[Named]] | None = None
-    """Narrows the cases down to those that are wanted."""
-    command: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToDo:
-    """What there is to do, before anything is done."""
-
-    source: OpenKeys
-    ledger: Ledger | None
-    cases: int
-    order: str
-    digest: str
-    """Of the file that the cases are streamed from; empty where they are in memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """A run as this process leaves it."""
-
-    report: Report
-    ending: Ending
-    interrupts: int = 0
 
 
 def _is_finished(ledger: Ledger, digest: str, count: int) -> bool:
@@ -267,7 +201,10 @@ class Conductor:
                 progress.start(self.gauge)
             interrupted = 0
             try:
-                with self._traced(), self._guarded(run, recorder, owns_process=owns_process) as came:
+                with (
+                    self._traced(),
+                    guarded(run, recorder, owns_process=owns_process, watched=not self.options.debug) as came,
+                ):
                     ending = await run.carry_out()
                     interrupted = len(came)
             except asyncio.CancelledError:
@@ -370,35 +307,6 @@ class Conductor:
             order=todo.order,
         )
 
-    @contextlib.contextmanager
-    def _guarded(self, run: Run, recorder: Record, *, owns_process: bool) -> Iterator[list[Any]]:
-        """Signals and a watch over the loop, where the process is ours."""
-        loop = asyncio.get_running_loop()
-
-        def blocked(seconds: float, where: str) -> None:
-            event = LoopBlocked(at=self.clock.epoch(), seconds=seconds, where=where)
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(run.books.tell, event)
-
-        def stuck(seconds: float, where: str) -> None:
-            run.blame(f"blocked the event loop for {seconds:.0f} s at {where}")
-            _give_up(recorder, seconds, where)
-
-        longest = max((limit for limit in (self.plan.timeout, self.plan.case_timeout) if limit), default=None)
-        patience = None if longest is None or not owns_process else longest + self.plan.grace
-        watch = (
-            None if self.options.debug else LoopWatch(loop, blocked=blocked, stuck=stuck, patience=patience)
-        )
-        try:
-            if owns_process:
-                with interrupts(loop, drain=run.drain, cancel=run.cancel) as came:
-                    yield came
-            else:
-                yield []
-        finally:
-            if watch is not None:
-                watch.close()
-
     def _close(self, run: Run, recorder: Record, todo: ToDo, ending: Ending, started: float) -> None:
         """Write the last lines, and tell what is safe by then."""
         wall = self.clock.now() - started
@@ -435,24 +343,9 @@ def _tracing(suite: str, run_id: str) -> Tracing | None:
     api = sys.modules.get("opentelemetry.trace")
     if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider | api.NoOpTracerProvider):
         return None
-    from paceline.tracing import Tracing
+    from paceline.conduct.tracing import Tracing
 
     return Tracing(suite, run_id)
-
-
-@contextlib.contextmanager
-def quiet_collector() -> Iterator[None]:
-    """Let the garbage collector look less often: a run makes many small values that live until the commit.
-
-    With Python's own threshold it goes through all of them every few cases, for a quarter of the engine's
-    time.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], 20_000), *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _path(job: Job, run_id: str) -> Path | None:
@@ -506,14 +399,3 @@ def _plain(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     plain: dict[str, Any] = msgspec.json.decode(values.encode(dict(metadata)))
     return plain
-
-
-def _give_up(recorder: Record, seconds: float, where: str) -> None:
-    """The loop is blocked for good: keep what is on record and end the process, which nothing else can."""
-    recorder.flush(10.0)
-    stuck = EngineStuck(
-        f"the event loop has been blocked for {seconds:.0f} s at {where}",
-        hint="await instead of blocking there, or make the task a plain function: those run on threads",
-    )
-    complain(f"paceline: {stuck}\n  {stuck.hint}")
-    os._exit(stuck.exit_code)

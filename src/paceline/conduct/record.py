@@ -111,15 +111,15 @@ def spent_before(path: Path, ledger: Ledger) -> Spent:
         if not isinstance(entry, Recorded):
             continue
         match entry.line:
-            case AttemptLine(metrics=metrics):
-                purse.settle(metrics)
+            case AttemptLine(metrics=metrics) as line:
+                purse.settle(key_of(line), metrics)
             case OutputLine(metrics=metrics) as line:
-                purse.settle(metrics)
+                purse.settle(key_of(line), metrics)
                 told.add(key_of(line))
             case OutcomeLine(metrics=metrics, outcome=outcome, scores=scores) as line:
                 key = key_of(line)
                 if key not in told and outcome != "skipped_budget":
-                    purse.settle(metrics)
+                    purse.settle(key, metrics)
                 if outcome != "scored" or verdict(scores) is False:
                     failed.add(key)
                 else:
