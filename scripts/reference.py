@@ -3,8 +3,8 @@
     .venv/bin/python scripts/reference.py           write them anew
     .venv/bin/python scripts/reference.py --check   change nothing; exit 1 if a page is not up to date
 
-Each stands between `<!-- reference:NAME -->` and `<!-- /reference:NAME -->`; all else on a page is left as it is.
-`tests/test_reference.py` holds the pages to it.
+Each stands between `<!-- reference:NAME -->` and `<!-- /reference:NAME -->`; all else on a page is left as it
+is. `tests/test_reference.py` holds the pages to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Final
 import click
 
 import paceline.cli
-from paceline.cli.group import COMMANDS, paceline as program
+from paceline.cli.group import COMMANDS
+from paceline.cli.group import paceline as program
 from paceline.cli.options import NOT_FOR_RUNS
 from paceline.report.document import KEYS
 from paceline.settings import BY_NAME, SETTINGS, Setting, as_written
@@ -50,7 +51,10 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def settings() -> str:
     """Every setting, how it is written, its default and what it means."""
-    rows = ((_names(setting), f"`{setting.kind.metavar}`", _default(setting), setting.help) for setting in SETTINGS)
+    rows = (
+        (_names(setting), f"`{setting.kind.metavar}`", _default(setting), setting.help)
+        for setting in SETTINGS
+    )
     return table(("setting", "value", "default", "means"), rows)
 
 

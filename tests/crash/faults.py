@@ -79,15 +79,15 @@ def die() -> None:
 
 def install(faults: Mapping[str, Any]) -> None:
     """Put faults in place, in this process."""
-    import paceline.conduct
     import paceline.journal.journal
+    from paceline.conduct import conductor
 
     disk = _disk(faults)
     if disk is not None:
         paceline.journal.journal.OsDisk = lambda: disk  # type: ignore[assignment,misc]  # a place for faults
     if "grace" in faults:
-        impatient = functools.partial(paceline.conduct.Plan, grace=faults["grace"])
-        paceline.conduct.Plan = impatient  # type: ignore[assignment,misc]  # as above
+        impatient = functools.partial(conductor.Plan, grace=faults["grace"])
+        conductor.Plan = impatient  # type: ignore[assignment,misc]  # as above
     if "file_size" in faults:
         import resource
 

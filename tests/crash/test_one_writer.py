@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-import paceline.conduct
 from paceline import Case, Dataset
+from paceline.conduct import conductor
 from tests.crash.evidence import Witness, asked, write_suite
 from tests.crash.nursery import Nursery
 
@@ -104,14 +104,14 @@ def test_what_another_process_does_between_the_reading_and_the_lock_is_seen(
         run()
         calls.clear()
     fails = False
-    lock = paceline.conduct.recorder_at
+    lock = conductor.recorder_at
 
     def late(*arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(paceline.conduct, "recorder_at", lock)
+        monkeypatch.setattr(conductor, "recorder_at", lock)
         run()
         return lock(*arguments, **options)
 
-    monkeypatch.setattr(paceline.conduct, "recorder_at", late)
+    monkeypatch.setattr(conductor, "recorder_at", late)
     report = run()
     assert sorted(calls) == [0, 1, 2]
     assert report.n_scored == 3

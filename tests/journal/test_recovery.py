@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.errors import JournalError, JournalForeign, JournalTooNew
-from paceline.journal import Damaged, Journal, Ledger, Recorded, locate, read_lines
+from paceline.journal import Damaged, Entry, Journal, Ledger, Recorded, locate, read_lines
 from paceline.journal.encoding import encode_line, seal
 from paceline.journal.records import FORMAT, Line
 from paceline.journal.redaction import Redactor
@@ -95,11 +95,17 @@ def test_overwritten_bytes_lose_exactly_the_lines_they_are_in(
     end = min(start + length, len(content))
     content[start:end] = bytes([byte]) * (end - start)
     assert_only_touched_lines_are_lost(
-        [run_line(), *recorded], bytes(content), tmp_path_factory.mktemp("run")
+        [run_line(), *recorded],
+        bytes(content),
+        tmp_path_factory.mktemp("run"),
+        # Letters over half a string and half a seal happen to look like an edit, and are reported as one.
+        may_look_edited=byte == ord("x"),
     )
 
 
-def assert_only_touched_lines_are_lost(written: list[Line], content: bytes, root: Path) -> None:
+def assert_only_touched_lines_are_lost(
+    written: list[Line], content: bytes, root: Path, *, may_look_edited: bool = False
+) -> None:
     """Every line of which no byte changed, nor the newline before it, can be read; any other is reported."""
     whole = file_of(*written)
     spans: list[tuple[int, int]] = []
@@ -116,19 +122,24 @@ def assert_only_touched_lines_are_lost(written: list[Line], content: bytes, root
     place.write_bytes(content)
     if not kept:
         return  # whether that is a journal at all is another question
-    assert bodies(place) == kept
     with reopened(place) as journal:
         recovery = journal.recovery
         journal.append(AFTER)
-    assert bodies(place) == [*kept, encode_line(AFTER)]
+    sealed = [it for it in read_lines(place) if isinstance(it, Recorded) and it.sealed]
+    assert [encode_line(it.line) for it in sealed] == [*kept, encode_line(AFTER)]
+    edits = [it for it in read_lines(place) if isinstance(it, Recorded) and not it.sealed]
+    assert recovery.unsealed == len(edits)
+    assert may_look_edited or not edits
     reports = damages(place)
     assert recovery.damaged == len(reports)
     assert recovery.damaged == 0 or recovery.damaged_copy is not None
     torn_from = len(content) - recovery.torn_bytes
+    remarks: list[Entry] = [*reports, *edits]
     for number in lost:
         start, end = spans[number]
-        assert end > torn_from or any(it.offset < end and it.offset + it.length >= start for it in reports)
-    assert lost or (not reports and not recovery.torn_bytes)
+        told = any(it.offset < end and it.offset + it.length >= start for it in remarks)
+        assert told or end > torn_from
+    assert lost or not (reports or edits or recovery.torn_bytes)
     if recovery.torn_copy is not None:
         assert recovery.torn_copy.read_bytes() == content[torn_from:]
     if recovery.damaged_copy is not None:
@@ -268,7 +279,11 @@ def test_a_foreign_file_is_recognised_and_left_byte_for_byte(
     assert f"paceline rescore {place} --expected gold.jsonl" in refused.value.hint
     assert place.read_bytes() == content
     after = place.stat()
-    assert (after.st_ino, after.st_mtime_ns, after.st_mode) == (before.st_ino, before.st_mtime_ns, before.st_mode)
+    assert (after.st_ino, after.st_mtime_ns, after.st_mode) == (
+        before.st_ino,
+        before.st_mtime_ns,
+        before.st_mode,
+    )
     assert list(tmp_path.iterdir()) == [place]
 
 

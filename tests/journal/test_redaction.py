@@ -220,6 +220,12 @@ def test_configured_names_are_fields_and_variables() -> None:
     }
 
 
+def test_a_configured_variable_cannot_take_the_journal_s_own_words_away() -> None:
+    redactor = Redactor(names=["LOGIN"], environ={"LOGIN": "value"})
+    body = encode_line(outcome("a", "scored", True))
+    assert redactor.clean([body], body) is None
+
+
 def test_an_aws_secret_is_known_by_the_field_it_stands_in() -> None:
     secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
     for value in ({"aws_secret_access_key": secret}, {"SecretAccessKey": secret}):

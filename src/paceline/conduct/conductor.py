@@ -255,6 +255,7 @@ class Conductor:
             git=git_commit(Path.cwd()),
             command=self.job.command or command(),
             directory=str(Path.cwd()),
+            expected=self.gauge.expected,
         )
         return recorder_at(self.path, line, ledger, durability=options.durability, redact=options.redact)
 

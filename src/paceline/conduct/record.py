@@ -86,6 +86,7 @@ def recorder_at(
             host=socket.gethostname(),
             fingerprint=line.fingerprint if differences(ledger.fingerprint or {}, line.fingerprint) else None,
             settings=line.settings,
+            expected=line.expected,
         )
     )
     return journal

@@ -81,7 +81,7 @@ class Hooks:
         """Call a hook: what it returned, or how it failed."""
         assert turn.context is not None
         started = self._time()
-        lane.stage = name
+        lane.stage, lane.since = name, started
 
         async def call() -> Any:
             returned = hook()

@@ -18,6 +18,13 @@ from typing import Any, Final
 Handler = Callable[[int, FrameType | None], Any] | int | None
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+_runs_listening: Final[list[object]] = []
+
+
+def in_hand() -> bool:
+    """Whether Ctrl-C goes to a run of this process, and to nobody as a `KeyboardInterrupt`."""
+    return bool(_runs_listening)
+
 
 @contextlib.contextmanager
 def interrupts(
@@ -48,9 +55,12 @@ def interrupts(
             continue  # `nohup` and friends said so
         loop.add_signal_handler(number, arrived, number)
         taken.append((number, before))
+    _runs_listening.append(came)
     try:
         yield came
     finally:
+        # By identity: the lists of two runs are equal as long as nothing has come.
+        _runs_listening[:] = [other for other in _runs_listening if other is not came]
         for number, before in taken:
             loop.remove_signal_handler(number)
             if before is not None:

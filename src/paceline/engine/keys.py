@@ -141,7 +141,7 @@ class KeyWorker:
         case_until = turn.started + self._case_timeout
         if started >= case_until:
             self._begin_at_least(turn)
-            return self._overdue(turn, lane)
+            return timed_out(0.0, stage="case", limit=self._plan.case_timeout)
         turn.tries += 1
         self._books.begin(turn)
         lane.stage, lane.held = "task", 0.0
@@ -373,7 +373,7 @@ class KeyWorker:
         told: list[Score] | None = None,
         output_on_record: bool = False,
     ) -> None:
-        """Teardown where there is one, then the outcome. `failed` is of a hook, after the task has answered."""
+        """Teardown where there is one, then the outcome. `failed` is of a hook after the task's answer."""
         found = found or Found()
         outcome = outcome_of(failed or attempted)
         if outcome == "scored" and found.failures:

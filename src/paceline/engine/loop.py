@@ -15,6 +15,8 @@ from collections.abc import Callable, Coroutine
 from contextvars import copy_context
 from typing import Any, Final, TypeVar
 
+from paceline.engine.interrupts import in_hand
+
 ResultT = TypeVar("ResultT")
 LAST_WORDS: Final = 1.0
 """Seconds that leftover tasks may take to end."""
@@ -37,46 +39,83 @@ def _a_loop_is_running() -> bool:
 
 def _run_on_thread(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool) -> ResultT:
     outcome: list[tuple[ResultT | None, BaseException | None]] = []
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[ResultT]]] = []
+    over = threading.Event()
     context = copy_context()
 
     def work() -> None:
         try:
-            outcome.append((context.run(_run_here, main, debug=debug), None))
+            outcome.append((context.run(_run_here, main, debug=debug, begun=begun), None))
         except BaseException as error:
             outcome.append((None, error))
+        finally:
+            over.set()
 
-    thread = threading.Thread(target=work, name="paceline-loop", daemon=True)
-    thread.start()
-    thread.join()
+    threading.Thread(target=work, name="paceline-loop", daemon=True).start()
+    interrupted = False
+    while not over.is_set():
+        try:
+            over.wait()
+        except KeyboardInterrupt:
+            # Ctrl-C comes to the main thread, which waits here. Once it ends the run in order, twice at once.
+            if interrupted or not begun:
+                raise
+            interrupted = True
+            loop, task = begun[0]
+            with contextlib.suppress(RuntimeError):  # it has come to its end meanwhile
+                loop.call_soon_threadsafe(task.cancel)
     result, error = outcome[0]
+    if interrupted and isinstance(error, asyncio.CancelledError):
+        raise KeyboardInterrupt
     if error is not None:
         raise error
     return result  # type: ignore[return-value]  # set whenever there is no error
 
 
-def _run_here(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool) -> ResultT:
+def _run_here(
+    main: Callable[[], Coroutine[Any, Any, ResultT]],
+    *,
+    debug: bool,
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[ResultT]]] | None = None,
+) -> ResultT:
     loop = new_loop(debug=debug)
     asyncio.set_event_loop(loop)
     try:
         task = loop.create_task(main(), name="paceline-run")
-        interrupts = 0
-        while not task.done():
-            try:
-                loop.run_until_complete(task)
-            except (SystemExit, KeyboardInterrupt) as stray:
-                if task.done():
-                    break
-                # asyncio lets these two out of the loop when any task ends with one. A child task of the
-                # user's did, and whoever awaits it gets it as an exception; or it is Ctrl-C in a program that
-                # handles it itself.
-                if isinstance(stray, KeyboardInterrupt):
-                    interrupts += 1
-                    task.cancel()
-                if interrupts > 2:
-                    raise
-        return task.result()
+        if begun is not None:
+            begun.append((loop, task))
+        return finish(loop, task)
     finally:
         _close(loop)
+
+
+def finish(
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[ResultT], *, heeds_ctrl_c: bool = True
+) -> ResultT:
+    """Run a loop until a task of it is done, whatever other tasks end with.
+
+    asyncio lets `SystemExit` and `KeyboardInterrupt` out of the loop when any task ends with one. Where a
+    child task of the user's did, whoever awaits it gets it as an exception, and the loop goes on.
+    """
+    interrupts = 0
+    while not task.done():
+        try:
+            loop.run_until_complete(task)
+        except (SystemExit, KeyboardInterrupt) as stray:
+            if task.done():
+                break
+            if heeds_ctrl_c and isinstance(stray, KeyboardInterrupt) and _may_be_ctrl_c():
+                interrupts += 1
+                task.cancel()
+                if interrupts > 2:
+                    raise
+    if interrupts and task.cancelled():
+        raise KeyboardInterrupt
+    return task.result()
+
+
+def _may_be_ctrl_c() -> bool:
+    return threading.current_thread() is threading.main_thread() and not in_hand()
 
 
 def new_loop(*, debug: bool = False) -> asyncio.AbstractEventLoop:
@@ -108,4 +147,4 @@ def _close(loop: asyncio.AbstractEventLoop) -> None:
 
 def _patiently(loop: asyncio.AbstractEventLoop, last: Coroutine[Any, Any, Any]) -> None:
     with contextlib.suppress(BaseException):
-        loop.run_until_complete(last)
+        finish(loop, loop.create_task(last), heeds_ctrl_c=False)

@@ -204,8 +204,8 @@ class Run:
     async def _breathe(self) -> None:
         """Let the loop look after everything else: tasks that never wait would keep it from that.
 
-        The breath is the run's, not the lane's: fifty lanes that each go on for a while before they let go are as
-        bad as one that goes on fifty times as long.
+        The breath is the run's, not the lane's: fifty lanes that each go on for a while before they let go
+        are as bad as one that goes on fifty times as long.
         """
         if not self._breathing:
             self._breathing = True

@@ -74,6 +74,7 @@ _OWN_WORDS = """
     failures outcome seconds waited abandoned evaluator_error task_error infra_error skipped_budget
     evaluators fingerprint settings variants versions directory rescored_from error_class retry_in
     rate_limited transient permanent infrastructure cancelled complete interrupted manifest $paceline
+    name value reason by error type message trace stage label spec version
     """
 """A secret that is part of one of these would make the journal unreadable if it were taken out."""
 _UNTOUCHED = frozenset(
@@ -98,8 +99,9 @@ class Redactor:
         names: Iterable[str] = (),
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """`patterns`: name to regular expression. `names`: fields, and variables of the environment, whose
-        values are secrets whatever they look like. `environ`: where the environment's secrets are taken from.
+        """`patterns`: name to regular expression; yours must match in JSON too, so no anchors and no quotes.
+        `names`: fields, and variables of the environment, whose values are secrets whatever they look like.
+        `environ`: where the environment's secrets are taken from.
         """
         chosen = {name.casefold() for name in names}
         self._fields = frozenset(chosen | _SECRET_FIELDS)
@@ -177,7 +179,7 @@ def _text(token: bytes) -> str:
 def _is_secret(name: str, value: str, chosen: set[str]) -> bool:
     """Whether a variable of the environment holds something that nobody else should read."""
     if name.casefold() in chosen:
-        return bool(value)
+        return bool(value) and value not in _OWN_WORDS
     if len(value) < _SHORTEST or not any(part in name.upper() for part in SECRET_NAMES):
         return False
     if value.startswith(("/", "~", "./", "../")) or (value.isdigit() and len(value) < 2 * _SHORTEST):

@@ -15,6 +15,7 @@ from typing import Any
 
 from paceline.engine.clock import Clock, SystemClock
 from paceline.engine.contexts import awaited_once, called_in, in_context
+from paceline.engine.executors.places import Places
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Work
 from paceline.engine.threads import Threads
@@ -39,11 +40,10 @@ class LocalExecutor:
     ) -> None:
         self._tasks = tasks
         self._threads = Threads(concurrency, name="paceline-task")
-        self._places = asyncio.Semaphore(concurrency)
-        """Of sync tasks. Lanes may be more than threads, and waiting for a thread is not the task's time."""
         self._inline = inline
         self._around = around
         self._now = (clock or SystemClock()).now
+        self._places = Places(concurrency, self._now)
 
     @property
     def left_behind(self) -> int:
@@ -104,27 +104,13 @@ class LocalExecutor:
         if self._inline:
             output = called_in(context, task.call, work.inputs)
         else:
-            await self._take_place(work)
+            await self._places.take(work)
             try:
                 output = await self._threads.call(context, task.call, work.inputs)
             finally:
-                self._places.release()
+                self._places.leave()
         # A lambda or partial around a coroutine function is sync to look at and async in truth.
         return await in_context(context, awaited_once(output)) if inspect.isawaitable(output) else output
-
-    async def _take_place(self, work: Work) -> None:
-        if not self._places.locked():
-            await self._places.acquire()
-            return
-        since = self._now()
-        if work.stopwatch is not None:
-            work.stopwatch.hold()
-        try:
-            await self._places.acquire()
-        finally:
-            work.waited += self._now() - since
-            if work.stopwatch is not None:
-                work.stopwatch.go()
 
     async def _surrounded(
         self, around: AbstractContextManager[object], task: CallableTask, work: Work

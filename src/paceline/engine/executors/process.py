@@ -1,15 +1,16 @@
 """Attempts in child processes, so that a deadline really ends them and a crash takes nothing with it.
 
-A worker is a fresh Python (spawned, never forked: threads and locks of ours do not survive a fork). It
-carries out one attempt at a time and says so over a pipe. Giving an attempt up kills its worker; so does the
-death of this process, at once, also where it was killed itself.
+A worker (`worker`) is a fresh Python, spawned and never forked: threads and locks of ours do not survive a
+fork. It carries out one attempt at a time and says so over a pipe. Giving an attempt up kills its worker with
+everything that it has started; so does the death of this process, at once, also where it was killed itself.
+
+Starting a worker and loading the user's code there takes its time, which is no attempt's: its clock stands
+still meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
-import inspect
 import multiprocessing
 import os
 import pickle
@@ -18,39 +19,28 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from contextvars import copy_context
-from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final
 
-from paceline.engine.failures import classify, describe, retry_after
+from paceline.engine.executors.places import Places, clock_held
+from paceline.engine.executors.worker import Answer, Shipped, serve
+from paceline.engine.failures import describe
 from paceline.engine.ports import Attempted, Work
 from paceline.engine.threads import Threads
 from paceline.errors import UsageError
-from paceline.journal.records import ErrorClass, ErrorFacts
-from paceline.tasks.callable import CallableTask, name_of
-from paceline.tasks.notes import Notes, current_notes
-from paceline.usercode import load_file
+from paceline.journal.records import ErrorFacts
+from paceline.tasks.callable import CallableTask
+
+START_LIMIT: Final = 300.0
+"""Seconds that a worker may take to start and to load the user's code."""
+LAST_WORDS: Final = 5.0
+"""Seconds that a process may take to go once its pipe is closed."""
 
 
-class Shipped(NamedTuple):
-    """A task on its way to a worker: pickled by reference, with the place to find its module."""
-
-    pickled: bytes
-    origin: tuple[str, str] | None
-
-
-class Answer(NamedTuple):
-    """What comes back over the pipe."""
-
-    output: bytes = b""
-    error: ErrorFacts | None = None
-    error_class: ErrorClass = "permanent"
-    retry_after: float | None = None
-    seconds: float = 0.0
-    metrics: dict[str, Any] = {}  # noqa: RUF012  # never changed
-    attributes: dict[str, Any] = {}  # noqa: RUF012
+class WorkerDied(Exception):
+    """The process is gone, or has never come."""
 
 
 class ProcessExecutor:
@@ -59,7 +49,7 @@ class ProcessExecutor:
     def __init__(self, tasks: Mapping[str, CallableTask], *, concurrency: int) -> None:
         self._tasks = tasks
         self._threads = Threads(concurrency, name="paceline-process")
-        self._spawn = multiprocessing.get_context("spawn")
+        self._places = Places(concurrency, time.monotonic)
         self._shipped: dict[str, Shipped] = {}
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
@@ -71,74 +61,141 @@ class ProcessExecutor:
 
     async def start(self) -> None:
         """See that every task can be sent to another process."""
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise UsageError(
+                "the script was started anew in a child process, and there it starts the run again",
+                hint="put what starts it under `if __name__ == '__main__':`",
+            )
         self._shipped = {name: _shipped(task) for name, task in self._tasks.items()}
 
     async def stop(self) -> None:
         """End the workers."""
-        for worker in list(self._all):
+        for worker in self._all:
             worker.kill()
+        patience = time.monotonic() + 1.0
+        for worker in self._all:
+            worker.bury(patience - time.monotonic())
         self._all.clear()
         self._threads.stop()
 
     async def attempt(self, work: Work) -> Attempted:
         """Carry out one attempt in a worker of its own."""
+        await self._places.take(work)
+        worker = self._idle_worker()
         try:
-            inputs = pickle.dumps(work.inputs)
-        except Exception as error:
-            return Attempted(error=describe(error), exception=error)
-        worker = self._idle.pop() if self._idle else self._start_worker()
-        try:
-            answer = await self._threads.call(copy_context(), worker.ask, work.key.variant, inputs)
+            if worker is None:
+                worker = _Worker(self._shipped)
+                self._all.add(worker)
+                with clock_held(work, time.monotonic):
+                    await self._threads.call(copy_context(), worker.begin)
+            attempted: Attempted = await self._threads.call(
+                copy_context(), worker.ask, work.key.variant, work.inputs
+            )
         except asyncio.CancelledError:
+            self._give_up(worker)
+            raise
+        except WorkerDied as died:
+            self._give_up(worker)
+            attempted = Attempted(
+                error=ErrorFacts(type="WorkerDied", message=str(died)), error_class="infrastructure"
+            )
+        else:
+            self._idle.append(worker)
+        finally:
+            self._places.leave()
+        attempted.waited = work.waited
+        return attempted
+
+    def _idle_worker(self) -> _Worker | None:
+        """A worker that has nothing to do and is still there: the system may have ended it meanwhile."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            self._give_up(worker)
+        return None
+
+    def _give_up(self, worker: _Worker | None) -> None:
+        if worker is not None:
             self._all.discard(worker)
             worker.kill()
-            raise
-        if answer is None:
-            self._all.discard(worker)
-            return Attempted(
-                error=ErrorFacts(type="WorkerDied", message=worker.last_words(), stage="task"),
-                error_class="infrastructure",
-            )
-        self._idle.append(worker)
-        return _as_attempted(answer)
-
-    def _start_worker(self) -> _Worker:
-        worker = _Worker(self._spawn, self._shipped)
-        self._all.add(worker)
-        return worker
 
 
 class _Worker:
-    """One child process and the pipe to it."""
+    """One child process and the pipe to it. What blocks is called on a thread."""
 
-    def __init__(self, spawn: Any, shipped: Mapping[str, Shipped]) -> None:
-        self._pipe, theirs = spawn.Pipe()
+    def __init__(self, shipped: Mapping[str, Shipped]) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        self._pipe, self._theirs = spawn.Pipe()
         self._process: SpawnProcess = spawn.Process(
-            target=serve, args=(theirs, dict(shipped), list(sys.path)), daemon=True, name="paceline-worker"
+            target=serve,
+            args=(self._theirs, dict(shipped), list(sys.path)),
+            daemon=True,
+            name="paceline-worker",
         )
-        self._process.start()
-        theirs.close()
+        self._lock = threading.Lock()
+        self._killed = False
 
-    def ask(self, variant: str, inputs: bytes) -> Answer | None:
-        """Have an attempt carried out; None where the process died over it. Blocks."""
+    def begin(self) -> None:
+        """Start the process, and wait until it is ready."""
+        self._process.start()
+        self._theirs.close()
+        with self._lock:
+            if self._killed:  # before there was anything to kill
+                self._end_group()
         try:
-            self._pipe.send((variant, inputs))
+            if not self._pipe.poll(START_LIMIT):
+                raise WorkerDied(f"the process was not ready to run the task within {START_LIMIT:g} s")
+            self._pipe.recv()
+        except (EOFError, OSError):
+            raise WorkerDied(f"{self._last_words()} before it was ready to run the task") from None
+
+    def ask(self, variant: str, inputs: Any) -> Attempted:
+        """Have an attempt carried out."""
+        try:
+            request = pickle.dumps((variant, inputs))
+        except BaseException as error:
+            return Attempted(error=describe(error), exception=error if isinstance(error, Exception) else None)
+        try:
+            self._pipe.send_bytes(request)
             answer: Answer = self._pipe.recv()
         except (EOFError, OSError):
-            return None
-        return answer
+            raise WorkerDied(f"{self._last_words()} while it ran the task") from None
+        return _as_attempted(answer)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.is_alive()
 
     def kill(self) -> None:
-        """End it, whatever it is doing."""
+        """End it and all it has started, whatever they are doing."""
+        with self._lock:
+            self._killed = True
+            if self._process.pid is not None:
+                self._end_group()
+
+    def _end_group(self) -> None:
+        pid = self._process.pid
+        assert pid is not None
+        with suppress(OSError):  # it has not made a group of its own yet, or is gone with all of it
+            os.killpg(pid, signal.SIGKILL)
         self._process.kill()
 
-    def last_words(self) -> str:
-        """How the process ended."""
-        self._process.join(5.0)
+    def bury(self, patience: float) -> None:
+        """Leave no zombie."""
+        if self._process.pid is not None:
+            self._process.join(max(patience, 0.0))
+
+    def _last_words(self) -> str:
+        self._process.join(LAST_WORDS)
         code = self._process.exitcode
-        if code is not None and code < 0:
-            return f"the process that ran the task was killed by {signal.Signals(-code).name}"
-        return f"the process that ran the task exited with code {code}"
+        if code is None:
+            return "the process closed its pipe"
+        if code >= 0:
+            return f"the process exited with code {code}"
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+        hint = ", as the system does where memory runs out," if name == "SIGKILL" else ""
+        return f"the process was killed by {name}{hint}"
 
 
 def _shipped(task: CallableTask) -> Shipped:
@@ -149,15 +206,16 @@ def _shipped(task: CallableTask) -> Shipped:
             f"the task {task.name} cannot be sent to another process: {error}",
             hint="define it at the top level of a module, or use isolation='thread'",
         ) from error
-    return Shipped(pickled, _origin(task.call))
-
-
-def _origin(call: Any) -> tuple[str, str] | None:
-    """Name and file of the module that defines a task; None for the main script, which spawning takes
-    along itself."""
-    name = getattr(call, "__module__", None) or type(call).__module__
+    name = getattr(task.call, "__module__", None) or type(task.call).__module__
     file = getattr(sys.modules.get(name), "__file__", None)
-    return None if name == "__main__" or file is None else (name, file)
+    if name == "__main__":
+        if file is None:
+            raise UsageError(
+                f"the task {task.name} was defined at a prompt, where another process does not find it",
+                hint="put it into a file and import it, or use isolation='thread'",
+            )
+        return Shipped(pickled, None)  # spawning takes the main script along itself
+    return Shipped(pickled, None if file is None else (name, file))
 
 
 def _as_attempted(answer: Answer) -> Attempted:
@@ -167,87 +225,10 @@ def _as_attempted(answer: Answer) -> Attempted:
         retry_after=answer.retry_after,
         seconds=answer.seconds,
         metrics=answer.metrics,
-        attributes=answer.attributes,
     )
-    if answer.error is None:
-        try:
-            attempted.output = pickle.loads(answer.output)  # from our own child, over a private pipe
-        except Exception as error:
-            attempted.error, attempted.exception = describe(error), error
-    return attempted
-
-
-# In the child -------------------------------------------------------------------------------------
-
-
-def serve(pipe: Connection, shipped: Mapping[str, Shipped], path: list[str]) -> None:
-    """Carry out attempts until the pipe is closed or the parent is gone."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; the parent decides what it means
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    sys.path[:] = path
-    tasks: dict[str, CallableTask] = {}
-    while True:
-        try:
-            variant, inputs = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            if variant not in tasks:
-                tasks[variant] = _unpacked(shipped[variant])
-            answer = _attempt(tasks[variant], pickle.loads(inputs))  # from our own parent
-        except BaseException as error:
-            answer = Answer(error=describe(error))
-        pipe.send(answer)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-def _unpacked(shipped: Shipped) -> CallableTask:
-    if shipped.origin is not None:
-        name, file = shipped.origin
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError:
-            load_file(Path(file))  # a suite's file, which is known by a name of its own
-    return CallableTask(pickle.loads(shipped.pickled))  # from our own parent
-
-
-def _attempt(task: CallableTask, inputs: Any) -> Answer:
-    notes = Notes()
-    current_notes.set(notes)
-    started = time.monotonic()
     try:
-        output = task.call(inputs)
-        if inspect.isawaitable(output):
-            output = asyncio.run(_awaited(output))
-        seconds = time.monotonic() - started
-        pickled = _pickled_output(output, task)
+        # From our own child, over a private pipe.
+        attempted.output, attempted.attributes = pickle.loads(answer.pickled)
     except BaseException as error:
-        return Answer(
-            error=describe(error),
-            error_class=classify(error),
-            retry_after=retry_after(error),
-            seconds=time.monotonic() - started,
-            metrics=notes.metrics,
-        )
-    return Answer(output=pickled, seconds=seconds, metrics=notes.metrics, attributes=notes.attributes)
-
-
-def _pickled_output(output: Any, task: CallableTask) -> bytes:
-    try:
-        return pickle.dumps(output)
-    except Exception as error:
-        raise TypeError(
-            f"{name_of(task.call)} returned a {type(output).__name__}, which cannot be sent back: {error}"
-        ) from error
-
-
-async def _awaited(awaitable: Any) -> Any:
-    return await awaitable
+        attempted.error = attempted.error or describe(error)
+    return attempted

@@ -1,0 +1,179 @@
+"""The child's side of `process`: a worker, which carries out attempts until its parent is gone.
+
+Keeps one event loop for all of them: a client that a suite makes once and keeps belongs to the loop that it
+was made on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from contextvars import copy_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from paceline.engine.bookkeeping import countable
+from paceline.engine.contexts import awaited_once, called_in
+from paceline.engine.failures import classify, clip, describe, retry_after
+from paceline.engine.loop import finish, new_loop
+from paceline.journal.records import ErrorClass, ErrorFacts
+from paceline.tasks.callable import CallableTask, name_of
+from paceline.tasks.notes import Notes, current_notes
+from paceline.usercode import load_file
+
+
+class Shipped(NamedTuple):
+    """A task on its way to a worker: pickled by reference, with the place to find its module."""
+
+    pickled: bytes
+    origin: tuple[str, str] | None
+
+
+class Answer(NamedTuple):
+    """What comes back over the pipe."""
+
+    pickled: bytes
+    """Output and attributes: the user's values, which may need the user's classes."""
+    error: ErrorFacts | None = None
+    error_class: ErrorClass = "permanent"
+    retry_after: float | None = None
+    seconds: float = 0.0
+    metrics: dict[str, int | float] = {}  # noqa: RUF012  # never changed
+
+
+NO_OUTPUT = pickle.dumps((None, {}))
+
+
+def serve(pipe: Connection, shipped: Mapping[str, Shipped], path: list[str]) -> None:
+    """Carry out attempts until the pipe is closed or the parent is gone."""
+    _stand_alone()
+    sys.path[:] = path
+    tasks = {variant: _unpacked(each) for variant, each in shipped.items()}
+    loop = new_loop()
+    asyncio.set_event_loop(loop)
+    pipe.send("ready")
+    while True:
+        try:
+            request = pipe.recv_bytes()
+        except (EOFError, OSError):
+            return
+        pipe.send(_answer(request, tasks, loop))
+
+
+def _stand_alone() -> None:
+    """Be a group of processes of its own: the parent ends all of it, and Ctrl-C reaches the parent only."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Daemonic processes may have no children. This one may: they end with it, like everything in its group.
+    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001
+    threading.Thread(target=_end_with_parent, name="paceline-orphan", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        if os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+        os._exit(1)
+
+
+def _unpacked(shipped: Shipped) -> CallableTask | ErrorFacts:
+    """The task, or why it cannot be had here."""
+    try:
+        if shipped.origin is not None:
+            name, file = shipped.origin
+            try:
+                importlib.import_module(name)
+            except ModuleNotFoundError:
+                load_file(Path(file))  # a suite's file, which is known by a name of its own
+        return CallableTask(pickle.loads(shipped.pickled))  # from our own parent
+    except BaseException as error:
+        return describe(error)
+
+
+def _answer(
+    request: bytes, tasks: Mapping[str, CallableTask | ErrorFacts], loop: asyncio.AbstractEventLoop
+) -> Answer:
+    try:
+        variant, inputs = pickle.loads(request)  # from our own parent
+    except BaseException as error:
+        return Answer(NO_OUTPUT, describe(error))
+    task = tasks[variant]
+    if isinstance(task, ErrorFacts):
+        return Answer(NO_OUTPUT, task)
+    return _attempt(task, inputs, loop)
+
+
+def _attempt(task: CallableTask, inputs: Any, loop: asyncio.AbstractEventLoop) -> Answer:
+    notes = Notes()
+    context = copy_context()
+    context.run(current_notes.set, notes)
+    started = time.monotonic()
+    try:
+        output = called_in(context, task.call, inputs)
+        if inspect.isawaitable(output):
+            driven = loop.create_task(awaited_once(output), context=context)
+            output = finish(loop, driven, heeds_ctrl_c=False)
+        seconds = time.monotonic() - started
+        notes.over = True
+        pickled = _pickled(output, task, notes)
+    except BaseException as error:
+        notes.over = True
+        return Answer(
+            pickle.dumps((None, _sendable(notes.attributes))),
+            error=describe(error),
+            error_class=classify(error),
+            retry_after=retry_after(error),
+            seconds=time.monotonic() - started,
+            metrics=countable(notes.metrics),
+        )
+    return Answer(pickled, seconds=seconds, metrics=countable(notes.metrics))
+
+
+def _pickled(output: Any, task: CallableTask, notes: Notes) -> bytes:
+    try:
+        return pickle.dumps((output, notes.attributes))
+    except Exception:
+        attributes = _sendable(notes.attributes)
+    try:
+        return pickle.dumps((output, attributes))
+    except Exception as error:
+        raise TypeError(
+            f"{name_of(task.call)} returned a {type(output).__name__}, which cannot leave its process: {error}"
+        ) from error
+
+
+def _sendable(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes as far as they can leave the process; of any other, what it looks like."""
+    return {
+        str(name): value if _can_be_sent(value) else _looks_of(value) for name, value in attributes.items()
+    }
+
+
+def _can_be_sent(value: Any) -> bool:
+    try:
+        pickle.dumps(value)
+    except BaseException:
+        return False
+    return True
+
+
+def _looks_of(value: Any) -> str:
+    try:
+        return clip(repr(value), 1_000)
+    except BaseException as error:
+        return f"<{type(value).__name__}: its repr raises {type(error).__name__}>"
