@@ -10,8 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from paceline.api import Dataset, evaluate, evaluate_sync, rescore, verify
+    from paceline.api import Dataset, RunInterrupted, evaluate, evaluate_sync, rescore, verify
     from paceline.dataset.case import Case
+    from paceline.engine.events import (
+        Abandoned,
+        AttemptFailed,
+        CaseFinished,
+        CaseStarted,
+        Draining,
+        LoopBlocked,
+        RunEnded,
+        RunStarted,
+        Warned,
+    )
     from paceline.engine.lifecycle import CaseLifecycle
     from paceline.errors import PacelineError
     from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext
@@ -22,16 +33,26 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Abandoned",
+    "AttemptFailed",
     "Case",
+    "CaseFinished",
     "CaseLifecycle",
+    "CaseStarted",
     "Dataset",
+    "Draining",
     "EvaluationReason",
     "EvaluationReport",
     "Evaluator",
     "EvaluatorContext",
+    "LoopBlocked",
     "PacelineError",
     "Report",
+    "RunEnded",
+    "RunInterrupted",
+    "RunStarted",
     "Suite",
+    "Warned",
     "evaluate",
     "evaluate_sync",
     "increment_eval_metric",
@@ -41,16 +62,26 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Abandoned": "paceline.engine.events",
+    "AttemptFailed": "paceline.engine.events",
     "Case": "paceline.dataset.case",
+    "CaseFinished": "paceline.engine.events",
     "CaseLifecycle": "paceline.engine.lifecycle",
+    "CaseStarted": "paceline.engine.events",
     "Dataset": "paceline.api",
+    "Draining": "paceline.engine.events",
     "EvaluationReason": "paceline.evaluators",
     "EvaluationReport": "paceline.report",
     "Evaluator": "paceline.evaluators",
     "EvaluatorContext": "paceline.evaluators",
+    "LoopBlocked": "paceline.engine.events",
     "PacelineError": "paceline.errors",
     "Report": "paceline.report",
+    "RunEnded": "paceline.engine.events",
+    "RunInterrupted": "paceline.api",
+    "RunStarted": "paceline.engine.events",
     "Suite": "paceline.suite",
+    "Warned": "paceline.engine.events",
     "evaluate": "paceline.api",
     "evaluate_sync": "paceline.api",
     "increment_eval_metric": "paceline.tasks",

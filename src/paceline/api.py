@@ -68,10 +68,13 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         cases: Sequence[Case[InputsT, OutputT, MetadataT]] | RowFile,
         evaluators: Sequence[object] = (),
         custom_evaluator_types: Sequence[type[Any]] = (),
+        report_evaluators: Sequence[Any] = (),
     ) -> None:
         self.name = name
         self.custom_evaluator_types = tuple(custom_evaluator_types)
         """Classes that rows of a file may name, beside the built-in ones."""
+        self.report_evaluators = tuple(report_evaluators)
+        """Of Pydantic Evals, as they stand in a file: without effect here, kept for writing back."""
         self.cases: list[Case[InputsT, OutputT, MetadataT]] | RowFile
         self.cases = cases if isinstance(cases, RowFile) else list(cases)
         self.evaluators: list[object] = list(evaluators)
@@ -183,7 +186,12 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             case.evaluators = _built(case.evaluators, custom, f"{where}: case {called}")
         for note in spec.notes:
             warnings.warn(note, stacklevel=3)
-        return cls(name=spec.name, cases=spec.cases, evaluators=_built(spec.evaluators, custom, where))
+        return cls(
+            name=spec.name,
+            cases=spec.cases,
+            evaluators=_built(spec.evaluators, custom, where),
+            report_evaluators=spec.report_evaluators,
+        )
 
     def to_file(
         self,
@@ -200,6 +208,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
             name=self.name,
             cases=tuple(replace(case, evaluators=_written(case.evaluators)) for case in self._listed()),
             evaluators=_written(self.evaluators),
+            report_evaluators=self.report_evaluators,
         )
         write_dataset(
             Path(path),

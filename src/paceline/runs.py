@@ -2,7 +2,7 @@
 
     runs/<suite>/<started>-<short id>/journal.jsonl
 
-The name sorts by time. A directory is a run if its journal starts with a run line; nothing else is ever
+A directory is a run if its journal starts with a run line; nothing else is ever
 listed, resumed or removed.
 """
 
@@ -12,7 +12,6 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,19 +49,14 @@ def _directory_name(suite: str) -> str:
 
 
 def find_runs(root: Path, suite: str | None = None) -> Iterator[FoundRun]:
-    """The runs under a directory, latest first."""
-    folder = _directory_name(suite) if suite is not None else "*"
-    found = [each.parent for each in root.glob(f"{folder}/*/journal.jsonl")]
-    found.sort(key=_stamp_of, reverse=True)
-    for _, same_second in groupby(found, key=_stamp_of):
-        runs = [FoundRun(path, line) for path in same_second if (line := first_line(path)) is not None]
-        for run in sorted(runs, key=lambda run: run.line.started, reverse=True):
-            if suite is None or run.line.suite == suite:
-                yield run
-
-
-def _stamp_of(path: Path) -> str:
-    return path.name.rpartition("-")[0]
+    """The runs under a directory, latest first: those of suites, and those that were put there by `-o`."""
+    found = [
+        FoundRun(journal.parent, line)
+        for pattern in ("*/journal.jsonl", "*/*/journal.jsonl")
+        for journal in root.glob(pattern)
+        if (line := first_line(journal.parent)) is not None and suite in (None, line.suite)
+    ]
+    yield from sorted(found, key=lambda run: run.line.started, reverse=True)
 
 
 def latest_run(root: Path, suite: str | None = None) -> FoundRun:

@@ -225,7 +225,7 @@ class Conductor:
         while True:
             todo = self.prepare()
             try:
-                return todo, self._recorder(todo.ledger)
+                return todo, self._recorder(todo)
             except Overtaken:
                 continue
 
@@ -238,7 +238,7 @@ class Conductor:
             return Spent()
         return spent_before(self.path, ledger)
 
-    def _recorder(self, ledger: Ledger | None) -> Record:
+    def _recorder(self, todo: ToDo) -> Record:
         options = self.options
         line = RunLine(
             run_id=self.run_id,
@@ -257,7 +257,14 @@ class Conductor:
             directory=str(Path.cwd()),
             expected=self.gauge.expected,
         )
-        return recorder_at(self.path, line, ledger, durability=options.durability, redact=options.redact)
+        return recorder_at(
+            self.path,
+            line,
+            todo.ledger,
+            durability=options.durability,
+            redact=options.redact,
+            reasons=todo.source.reasons,
+        )
 
     def _executor(self) -> Executor:
         options, tasks = self.options, self.job.tasks

@@ -65,6 +65,7 @@ def recorder_at(
     *,
     durability: Any,
     redact: tuple[str, ...],
+    reasons: Mapping[str, int],
 ) -> Record:
     """The journal to write to: a new one, the one to go on with, or one in memory.
 
@@ -87,6 +88,8 @@ def recorder_at(
             fingerprint=line.fingerprint if differences(ledger.fingerprint or {}, line.fingerprint) else None,
             settings=line.settings,
             expected=line.expected,
+            open=sum(reasons.values()),
+            reasons=dict(reasons),
         )
     )
     return journal

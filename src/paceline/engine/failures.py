@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from typing import Final
+from typing import Final, TypeGuard
 
 from paceline.journal.records import ErrorClass, ErrorFacts
 
@@ -108,11 +108,16 @@ def _members(error: BaseException) -> list[BaseException]:
     todo = [error]
     while todo and len(found) < MEMBERS:
         one = todo.pop()
-        if isinstance(one, BaseExceptionGroup):
+        if _is_group(one):
             todo.extend(reversed(one.exceptions))
         else:
             found.append(one)
     return found
+
+
+def _is_group(error: BaseException) -> TypeGuard[BaseExceptionGroup[BaseException]]:
+    # By its type: `isinstance` asks the object itself, and a foreign `__class__` may raise anything.
+    return issubclass(type(error), BaseExceptionGroup)
 
 
 def _status(error: BaseException) -> int | None:
@@ -144,7 +149,7 @@ def _type_name(error: BaseException) -> str:
 
 def _message(error: BaseException) -> str:
     text = _text_of(error)
-    if isinstance(error, BaseExceptionGroup):
+    if _is_group(error):
         # "unhandled errors in a TaskGroup" helps nobody: what happened is in its members.
         members = [f"{_type_name(one)}: {clip(_text_of(one), MEMBER_LIMIT)}" for one in _members(error)]
         text = f"{clip(text, MEMBER_LIMIT)}: {'; '.join(members)}"
@@ -164,7 +169,11 @@ def _trace(error: BaseException) -> str:
         # An exception that is raised again and again, some constant say, drags the frames of all times along.
         frames = traceback.extract_tb(error.__traceback__, limit=-FRAMES_LOOKED_AT)
         shown = [frame for frame in frames if not _ours(frame.filename)] or list(frames)
-        text = "".join(traceback.format_list(shown[-TRACE_FRAMES:]))
+        # Not by `format_list`, which parses each line again to underline a part of it.
+        text = "".join(
+            f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n'
+            for frame in shown[-TRACE_FRAMES:]
+        )
         for cause in _causes(error):
             text += f"caused by {_type_name(cause)}: {clip(_message(cause), MEMBER_LIMIT)}\n"
     except BaseException as broken:

@@ -15,7 +15,7 @@ from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
 from paceline.engine.decisions import cancelled, timed_out
 from paceline.engine.failures import classify, describe
-from paceline.engine.lanes import Lane, Overdue, Stopped
+from paceline.engine.lanes import Lane, LaneLost, Overdue, Stopped
 from paceline.engine.plan import Plan
 from paceline.engine.ports import Attempted, Turn
 from paceline.evaluators.base import EvaluatorContext
@@ -95,9 +95,9 @@ class Hooks:
             return None, self.overdue(turn, name, since=started)
         except Stopped:
             return None, cancelled(self._time() - started, stage=name)
+        except (LaneLost, GeneratorExit):
+            raise
         except BaseException as error:
-            if lane.lost or isinstance(error, GeneratorExit):
-                raise
             return None, Attempted(error=describe(error, stage=name), exception=error)
 
     def overdue(self, turn: Turn, name: str, *, since: float, abandoned: bool = False) -> Attempted:

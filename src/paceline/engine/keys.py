@@ -26,6 +26,7 @@ from paceline.engine.scoring import Found
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, prepare
 from paceline.journal.records import ErrorFacts, EvaluatorFailure, OutcomeKind, Score
+from paceline.values import Opaque
 
 if TYPE_CHECKING:
     from paceline.engine.run import Run
@@ -275,6 +276,12 @@ class KeyWorker:
         """What the instant evaluators say, and who else is to be asked."""
         found = Found()
         waiting: list[Prepared] = []
+        if turn.stored is not None and isinstance(ctx.output, Opaque):
+            lost = _lost(ctx.output)
+            found.failures = [
+                EvaluatorFailure(by=each.label, error=lost) for each in self._evaluators(turn, found)
+            ]
+            return found, waiting
         scored = {score.by for score in turn.stored.scores} if turn.stored is not None else ()
         for prepared in self._evaluators(turn, found):
             if prepared.label in scored:
@@ -432,6 +439,16 @@ class KeyWorker:
             if outcome != "scored" or verdict([*(told or []), *found.scores]) is False:
                 purse.spent.failures += 1
             self._run.settled()
+
+
+def _lost(output: Opaque) -> ErrorFacts:
+    """Why a stored output cannot be scored: evaluators would not see the object that the task returned."""
+    return ErrorFacts(
+        type="OutputLost",
+        message=f"the recorded output is a {output.type_name}, which cannot be made again here: "
+        "name the suite that defines it, so that its class is loaded",
+        stage="evaluator",
+    )
 
 
 def _context_of(turn: Turn, attempted: Attempted) -> EvaluatorContext[Any, Any, Any]:

@@ -120,16 +120,18 @@ class Lane:
                     self.go()
                 self.guarding, self.deadline = False, NEVER
                 verdict, self._verdict = self._verdict, None
-                if self.lost:
-                    raise LaneLost
-        except LaneLost:
+        except GeneratorExit:  # its loop is gone, and it goes too
             raise
         except BaseException:
+            if self.lost:
+                raise LaneLost from None
             if verdict is None:
                 await self._forget_cancellation()
                 raise
             # Cancelled by us: whatever it raised on its way out, that is what happened.
         else:
+            if self.lost:
+                raise LaneLost
             if verdict != "overdue":
                 # Stopped, it finished all the same: what was paid for is kept.
                 if self.task.cancelling():

@@ -172,13 +172,10 @@ class Run:
             with suppress(LaneLost):
                 try:
                     await self._work_turn_by_turn(lane, lost)
-                except (
-                    KeyboardInterrupt,
-                    GeneratorExit,
-                ):  # nobody has taken Ctrl-C in hand; the loop is gone
+                except KeyboardInterrupt:  # nobody has taken Ctrl-C in hand
                     self.cancel("interrupted")
                     raise
-                except LaneLost:
+                except (LaneLost, GeneratorExit):
                     raise
                 except (
                     BaseException

@@ -153,7 +153,7 @@ class Scorer:
                 seconds = self._now() - started
             attempt = Attempted(
                 error=describe(failed, stage="evaluator"),
-                error_class="timeout" if isinstance(failed, EvaluatorOverdue) else classify(failed),
+                error_class="timeout" if type(failed) is EvaluatorOverdue else classify(failed),
                 retry_after=retry_after(failed),
                 exception=failed,
                 seconds=seconds,

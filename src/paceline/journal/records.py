@@ -234,7 +234,6 @@ class EndedLine(_Line, frozen=True, kw_only=True, tag="ended", gc=False):
     wall: float
     """Seconds that this process worked on the run."""
     reason: str = ""
-    figures: dict[str, Any] = {}
 
 
 Line: TypeAlias = (

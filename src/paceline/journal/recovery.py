@@ -110,7 +110,7 @@ def _foreign(path: Path, what: str) -> JournalForeign:
     return JournalForeign(
         f"{path} is {what}; it was left as it is",
         hint=f"choose another `-o`, or import results of another harness: "
-        f"`paceline rescore {path} --expected gold.jsonl -o runs/imported`",
+        f"`paceline rescore {path} --evaluators EqualsExpected --expected gold.jsonl -o runs/imported`",
     )
 
 

@@ -72,11 +72,13 @@ class LocalExecutor:
                 output = await in_context(context, task.call(work.inputs))
             else:
                 output = await self._call_sync(context, task, work)
-        except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and asyncio.current_task().cancelling():  # type: ignore[union-attr]
+        except asyncio.CancelledError as error:
+            if asyncio.current_task().cancelling():  # type: ignore[union-attr]  # this is one
                 raise  # the caller's wish, or the task cancelled itself: the lane can tell
-            if isinstance(error, GeneratorExit):  # a task's own has become a RuntimeError on its way here
-                raise
+            return self._failed(error, notes, self._now() - started - work.waited, work.waited)
+        except GeneratorExit:  # a task's own has become a RuntimeError on its way here
+            raise
+        except BaseException as error:
             return self._failed(error, notes, self._now() - started - work.waited, work.waited)
         finally:
             notes.over = True

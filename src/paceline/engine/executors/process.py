@@ -155,7 +155,7 @@ class _Worker:
         try:
             request = pickle.dumps((variant, inputs))
         except BaseException as error:
-            return Attempted(error=describe(error), exception=error if isinstance(error, Exception) else None)
+            return Attempted(error=describe(error), exception=error)
         try:
             self._pipe.send_bytes(request)
             answer: Answer = self._pipe.recv()
