@@ -276,7 +276,7 @@ def test_a_foreign_file_is_recognised_and_left_byte_for_byte(
     before = place.stat()
     with pytest.raises(JournalForeign) as refused:
         VERBS[verb](place)
-    assert f"paceline rescore {place} --expected gold.jsonl" in refused.value.hint
+    assert f"paceline rescore {place} --evaluators EqualsExpected --expected gold.jsonl" in refused.value.hint
     assert place.read_bytes() == content
     after = place.stat()
     assert (after.st_ino, after.st_mtime_ns, after.st_mode) == (

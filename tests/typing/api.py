@@ -11,16 +11,26 @@ from typing import Any, assert_type
 
 import paceline
 from paceline import (
+    Abandoned,
+    AttemptFailed,
     Case,
+    CaseFinished,
     CaseLifecycle,
+    CaseStarted,
     Dataset,
+    Draining,
     EvaluationReason,
     EvaluationReport,
     Evaluator,
     EvaluatorContext,
+    LoopBlocked,
     PacelineError,
     Report,
+    RunEnded,
+    RunInterrupted,
+    RunStarted,
     Suite,
+    Warned,
     evaluate,
     evaluate_sync,
     increment_eval_metric,
@@ -126,6 +136,43 @@ def afterwards() -> None:
         verify("runs/capitals")
     except PacelineError as error:
         print(error, error.hint)
+
+
+async def as_they_land() -> None:
+    running = dataset.stream(ask, max_concurrency=5)
+    async for done in running:
+        assert_type(done, CaseFinished)
+    assert_type(running.report, Report | None)
+
+
+Told = (
+    Abandoned
+    | AttemptFailed
+    | CaseFinished
+    | CaseStarted
+    | Draining
+    | LoopBlocked
+    | RunEnded
+    | RunStarted
+    | Warned
+)
+
+
+def on_event(event: Told) -> None:
+    match event:
+        case CaseFinished(key=key, passed=passed):
+            print(key.case, passed)
+        case LoopBlocked(where=where):
+            print(where)
+        case _:
+            print(event.at)
+
+
+def with_a_listener() -> None:
+    try:
+        dataset.evaluate_sync(ask, on_event=on_event)
+    except RunInterrupted as interrupted:
+        assert_type(interrupted.report, Report)
 
 
 suite = Suite(dataset=dataset, task=ask, name="capitals")

@@ -140,9 +140,25 @@ def _close(loop: asyncio.AbstractEventLoop) -> None:
         for task in leftover:
             # Said once in the report already; asyncio's own complaint at collection would only repeat it.
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001
+        if ignoring := [task for task in leftover if not task.done()]:
+            _keep_for_good(ignoring)
     finally:
         asyncio.set_event_loop(None)
         loop.close()
+
+
+def _keep_for_good(tasks: list[asyncio.Task[Any]]) -> None:
+    """Let nobody ever collect these: a coroutine that catches everything catches `GeneratorExit`, too.
+
+    One that does so in a loop would go round for ever within its own destruction, at the latest when the
+    interpreter ends. The frame of a thread that never wakes is what even that leaves alone.
+    """
+    never = threading.Event()
+
+    def hold(_tasks: list[asyncio.Task[Any]]) -> None:
+        never.wait()
+
+    threading.Thread(target=hold, args=(tasks,), name="paceline-left-behind", daemon=True).start()
 
 
 def _patiently(loop: asyncio.AbstractEventLoop, last: Coroutine[Any, Any, Any]) -> None:
