@@ -229,7 +229,7 @@ def _ideal(shape: str, durations: list[float]) -> dict[str, Any]:
     took = list_schedule(durations, slots=WIDTH)
     return {
         "cases_take": shape,
-        "what": "an exact schedule, computed",
+        "what": "an exact schedule in that order, computed",
         "wall_s": took,
         "cpu_s": None,
         "times_for_loop": sum(durations) / took,

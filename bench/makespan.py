@@ -19,7 +19,7 @@ from bench.shapes import list_schedule, log_normal, longest_first
 
 CASES = 200
 SLOTS = 50
-MEAN_S = 0.9
+MEAN_S = 0.6
 SIGMAS = (0.5, 1.0)
 SEEDS = (1, 2, 3, 4, 5)
 

@@ -17,7 +17,7 @@ from bench.results import Result, at_least, program
 from bench.script import lines_in, run_all, run_on
 
 CASES = 100_000
-PEER_CASES = 5_000
+PEER_CASES = 20_000
 ROUNDS = 7
 WIDTH = 50
 

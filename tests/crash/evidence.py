@@ -165,7 +165,9 @@ class Witness:
 def facts(report: Report[Any, Any, Any]) -> dict[str, Any]:
     """What does not depend on when and how often a run was interrupted."""
     told = report.to_dict()
-    figures = {name: told[name] for name in ("n", "n_expected", "n_scored", "n_failed", "n_passed", "pass_rate")}
+    figures = {
+        name: told[name] for name in ("n", "n_expected", "n_scored", "n_failed", "n_passed", "pass_rate")
+    }
     rows = {
         row.name: (
             row.inputs,

@@ -5,7 +5,7 @@
     {"file_size": 4000}                                      the kernel's own limit: EFBIG
     {"sync_fails_at": 3}                                     EIO
     {"takes_at_most": 7}                                     short writes
-    {"grace": 0.2}                                           seconds that cancelled code has
+    {"grace": 0.2}                                           seconds that cancelled code has, in all places
 
 Faults are put where no public name reaches; everything else about the process is as it always is.
 """
@@ -80,7 +80,9 @@ def die() -> None:
 def install(faults: Mapping[str, Any]) -> None:
     """Put faults in place, in this process."""
     import paceline.journal.journal
+    from paceline import cli
     from paceline.conduct import conductor
+    from paceline.engine import loop
 
     disk = _disk(faults)
     if disk is not None:
@@ -88,6 +90,7 @@ def install(faults: Mapping[str, Any]) -> None:
     if "grace" in faults:
         impatient = functools.partial(conductor.Plan, grace=faults["grace"])
         conductor.Plan = impatient  # type: ignore[assignment,misc]  # as above
+        loop.LAST_WORDS = cli.LEAVES_WITHIN = faults["grace"]  # type: ignore[misc]  # as above
     if "file_size" in faults:
         import resource
 

@@ -183,11 +183,13 @@ def be_born(order: Mapping[str, Any]) -> None:
         sys.argv = [order["script"]]
         runpy.run_path(order["script"], run_name="__main__")
         return
-    from paceline.cli.group import paceline as program
+    from paceline.cli import main
 
     sys.argv = ["paceline", *order["arguments"]]
-    sys.modules["__main__"] = ModuleType("__main__")  # what this process spawns has nothing to do with a nursery
-    program.main(args=list(order["arguments"]), prog_name="paceline")
+    sys.modules["__main__"] = ModuleType(
+        "__main__"
+    )  # what this process spawns has nothing to do with a nursery
+    main()
 
 
 if __name__ == "__main__":

@@ -156,7 +156,9 @@ def test_a_flipped_bit_costs_the_key_it_spoke_of(whole: Path, tmp_path: Path) ->
         for place in dice.sample(range(offset, offset + len(line) - 1), 5):
             bit = dice.randrange(8)
             change = flipped(data, place, bit)
-            go_on_with_damage(change, tmp_path / "run", expected, f"bit {bit} of byte {place} in {line[:60]!r}")
+            go_on_with_damage(
+                change, tmp_path / "run", expected, f"bit {bit} of byte {place} in {line[:60]!r}"
+            )
         offset += len(line)
 
 

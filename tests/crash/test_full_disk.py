@@ -85,9 +85,7 @@ def test_a_disk_that_takes_little_at_a_time_changes_nothing(nursery: Nursery, wi
     witness.all_is_there()
 
 
-def test_a_disk_that_fills_up_while_cases_wait_ends_the_run_soon(
-    nursery: Nursery, witness: Witness
-) -> None:
+def test_a_disk_that_fills_up_while_cases_wait_ends_the_run_soon(nursery: Nursery, witness: Witness) -> None:
     """What is in flight is cut off: nobody waits a minute for answers that cannot be kept."""
     text = (witness.folder / "suite.py").read_text()
     slow = text.replace("n % 4 * PAUSE", "0 if n < 4 else 60")

@@ -84,67 +84,93 @@ HEAD = """
     def wait_in_a_thread():
         threading.Lock().acquire() and threading.Event().wait()
 
+    async def sleep_in_the_pool_of_asyncio():
+        await asyncio.to_thread(time.sleep, 3600)
+
     async def start_a_thread_that_stays():
         threading.Thread(target=time.sleep, args=(3600,)).start()
         await asyncio.sleep(60)
 
-    CASES = [Case(name=f"case-{n}", inputs=n) for n in range(5)]
-    BAD = 2
+    WAYS = [@ways@]
+    CASES = [
+        Case(name=name, inputs=way)
+        for n, way in enumerate(WAYS)
+        for name, way in ((way.__name__, way.__name__), (f"good-{n}", None))
+    ]
+
+    def go(way):
+        "A coroutine, or a value."
+        return way if way is None or hurry else globals()[way]()
 """
 
 TASK = """
-    def task(n):
-        asked("task", n)
-        return n if n != BAD else @way@()
+    def task(way):
+        asked("task", way)
+        return go(way)
 
     dataset = Dataset(name="hangs", cases=CASES, evaluators=[lambda output: True])
 """
 
 EVALUATOR = """
-    def task(n):
-        asked("task", n)
-        return n
+    async def task(way):
+        asked("task", way)
+        return way
 
     def judge(ctx):
         asked("judge", ctx.inputs)
-        return ctx.inputs == BAD and @way@() or True
+        return True if ctx.inputs is None or hurry else go(ctx.inputs)
 
-    def other(ctx):
-        return 1
-
-    dataset = Dataset(name="hangs", cases=CASES, evaluators=[judge, other])
+    dataset = Dataset(name="hangs", cases=CASES, evaluators=[judge, lambda output: 1])
 """
 
 HOOK = """
     class Hooks(CaseLifecycle):
         async def @hook@(self, *_):
-            if self.case.inputs == BAD:
-                result = @way@()
-                if asyncio.iscoroutine(result):
-                    await result
+            result = go(self.case.inputs)
+            if asyncio.iscoroutine(result):
+                await result
 
-    async def returns(n):
-        asked("task", n)
-        return n
+    async def returns(way):
+        asked("task", way)
+        return way
 
-    suite = Suite(dataset=Dataset(name="hangs", cases=CASES, evaluators=[lambda output: True]), task=returns,
-                  lifecycle=Hooks)
+    suite = Suite(
+        dataset=Dataset(name="hangs", cases=CASES, evaluators=[lambda output: True]),
+        task=returns,
+        lifecycle=Hooks,
+    )
 """
 
-GIVES_IN = ["hang", "raise_instead", "shielded"]
-ABANDONED = ["ignore", "ignore_at_length", "catch_everything", "sleep_in_a_thread", "wait_in_a_thread"]
-LIMITS = ("--timeout", "300ms", "--evaluator-timeout", "300ms", "--hook-timeout", "300ms")
+ON_THE_LOOP = [
+    "hang",
+    "raise_instead",
+    "answer_instead",
+    "shielded",
+    "ignore",
+    "ignore_at_length",
+    "catch_everything",
+]
+ON_THREADS = ["sleep_in_a_thread", "spin_in_a_thread", "wait_in_a_thread"]
+LEFT_BEHIND = ["ignore", "ignore_at_length", "catch_everything", *ON_THREADS]
+LIMITS = ("--timeout", "500ms", "--evaluator-timeout", "500ms", "--hook-timeout", "500ms")
 SOON = 8.0
 
 
-def start(nursery: Nursery, folder: Path, body: str, *flags: str, name: str = "hangs.py", **way: str) -> Child:
-    """Start a run of these cases, of which one hangs in this way."""
-    text = textwrap.dedent(HEAD + body)
-    for mark, word in way.items():
-        text = text.replace(f"@{mark}@", word)
+def start(
+    nursery: Nursery,
+    folder: Path,
+    body: str,
+    *flags: str,
+    ways: list[str],
+    hook: str = "",
+    faults: dict[str, Any] | None = None,
+) -> Child:
+    """Start a run in which a case hangs in each of these ways, with a good one after each."""
+    text = textwrap.dedent(HEAD + body).replace("@ways@", ", ".join(ways)).replace("@hook@", hook)
     (folder / "hangs.py").write_text(text)
-    faults = {"grace": 0.2}
-    return nursery.runs(folder, "run", name, "-o", "out", "-j", "2", *LIMITS, *flags, faults=faults)
+    name = "hangs.py:suite" if hook else "hangs.py"
+    given = {"grace": 0.2, **(faults or {})}
+    return nursery.runs(folder, "run", name, "-o", "out", "-j", "4", *LIMITS, *flags, faults=given)
 
 
 def ended_soon(child: Child) -> int:
@@ -155,93 +181,84 @@ def ended_soon(child: Child) -> int:
     return code
 
 
-def report_of(folder: Path) -> tuple[Report[Any, Any, Any], dict[str, str]]:
-    """The report, and how each case has ended."""
+def only_the_bad_ones_failed(folder: Path, ways: list[str], outcome: str) -> dict[str, Any]:
+    """Each of these has this outcome, and every other case is scored; the rows by name."""
     report = Report.read(folder / "out")
-    return report, {row.name: row.outcome for row in report.rows}
-
-
-def only_the_bad_one_failed(folder: Path, outcome: str) -> Any:
-    """Every other case is scored; the row of the bad one."""
-    report, outcomes = report_of(folder)
-    assert outcomes == {f"case-{n}": outcome if n == 2 else "scored" for n in range(5)}
+    outcomes = {row.name: row.outcome for row in report.rows}
+    good = {f"good-{n}": "scored" for n in range(len(ways))}
+    assert outcomes == good | dict.fromkeys(ways, outcome)
     assert report.exit_code() == 1
     assert verify(folder / "out").ok
-    return next(row for row in report.rows if row.name == "case-2")
+    return {row.name: row for row in report.rows}
 
 
-def asked(folder: Path, what: str) -> list[int]:
+def asked(folder: Path, what: str) -> list[str]:
+    """What was called with which input."""
     lines = map(str.split, (folder / "asked.log").read_text().splitlines())
-    return sorted(int(n) for called, n in lines if called == what)
+    return sorted(way for called, way in lines if called == what)
 
 
-@pytest.mark.parametrize("way", [*GIVES_IN, *ABANDONED, "spin_in_a_thread"])
-def test_a_task_that_hangs_is_a_timeout_and_nothing_else_waits_for_it(
-    nursery: Nursery, tmp_path: Path, way: str
+def test_tasks_that_hang_are_timeouts_and_nothing_else_waits_for_them(
+    nursery: Nursery, tmp_path: Path
 ) -> None:
-    child = start(nursery, tmp_path, TASK, way=way)
+    ways = ON_THE_LOOP + ON_THREADS
+    child = start(nursery, tmp_path, TASK, ways=ways)
     assert ended_soon(child) == 1, child.err
-    row = only_the_bad_one_failed(tmp_path, "timeout")
-    assert "took longer than 0.3 s" in row.error_message
-    assert asked(tmp_path, "task") == [0, 1, 2, 3, 4], "a timeout is not tried again"
-    again = start(nursery, tmp_path, TASK, way=way)
+    rows = only_the_bad_ones_failed(tmp_path, ways, "timeout")
+    assert all("took longer than 0.5 s" in rows[way].error_message for way in ways)
+    called = sorted(ways + ["None"] * len(ways))
+    assert asked(tmp_path, "task") == called, "a timeout is not tried again"
+    assert Report.read(tmp_path / "out").to_dict()["abandoned"] == len(LEFT_BEHIND)
+    for way in LEFT_BEHIND:
+        assert "left behind" in rows[way].error_message
+        assert f"{way}: task ignored its deadline and was left behind" in child.err
+    again = start(nursery, tmp_path, TASK, ways=ways)
     assert ended_soon(again) == 1
-    assert asked(tmp_path, "task") == [0, 1, 2, 3, 4], "nor by the same command"
+    assert asked(tmp_path, "task") == called, "nor by the same command"
 
 
-def test_a_task_that_answers_after_its_deadline_has_timed_out(nursery: Nursery, tmp_path: Path) -> None:
-    assert ended_soon(start(nursery, tmp_path, TASK, way="answer_instead")) == 1
-    only_the_bad_one_failed(tmp_path, "timeout")
-
-
-@pytest.mark.parametrize("way", ["ignore", "sleep_in_a_thread", "catch_everything"])
-def test_what_is_left_behind_is_counted_and_told(nursery: Nursery, tmp_path: Path, way: str) -> None:
-    child = start(nursery, tmp_path, TASK, way=way)
-    assert ended_soon(child) == 1
-    report, _ = report_of(tmp_path)
-    assert report.to_dict()["abandoned"] == 1
-    assert "case-2" in child.err
-    assert "left behind" in child.err
-
-
-@pytest.mark.parametrize("way", [*GIVES_IN, *ABANDONED])
-def test_an_evaluator_that_hangs_is_its_failure_and_the_answer_is_kept(
-    nursery: Nursery, tmp_path: Path, way: str
+def test_evaluators_that_hang_are_their_own_failure_and_the_answer_is_kept(
+    nursery: Nursery, tmp_path: Path
 ) -> None:
-    child = start(nursery, tmp_path, EVALUATOR, way=way)
+    ways = ON_THE_LOOP + ON_THREADS
+    child = start(nursery, tmp_path, EVALUATOR, ways=ways)
     assert ended_soon(child) == 1, child.err
-    row = only_the_bad_one_failed(tmp_path, "evaluator_error")
-    assert row.output == 2
-    assert [failure.name for failure in row.evaluator_failures] == ["judge"]
-    assert row.scores["other"].value == 1
-    assert asked(tmp_path, "task") == [0, 1, 2, 3, 4]
+    rows = only_the_bad_ones_failed(tmp_path, ways, "evaluator_error")
+    for way in ways:
+        assert rows[way].output == way
+        assert [failure.name for failure in rows[way].evaluator_failures] == ["judge"]
+        assert "took longer than 0.5 s" in rows[way].evaluator_failures[0].error_message
+        assert rows[way].scores["lambda"].value == 1
+    assert asked(tmp_path, "task") == sorted(ways + ["None"] * len(ways))
 
 
 @pytest.mark.parametrize("hook", ["setup", "prepare_context", "teardown"])
-@pytest.mark.parametrize("way", ["hang", "ignore", "catch_everything", "raise_instead"])
-def test_a_hook_that_hangs_is_an_outcome_of_its_case(
-    nursery: Nursery, tmp_path: Path, hook: str, way: str
-) -> None:
-    child = start(nursery, tmp_path, HOOK, name="hangs.py:suite", hook=hook, way=way)
+def test_hooks_that_hang_are_outcomes_of_their_cases(nursery: Nursery, tmp_path: Path, hook: str) -> None:
+    child = start(nursery, tmp_path, HOOK, ways=ON_THE_LOOP, hook=hook)
     assert ended_soon(child) == 1, child.err
-    row = only_the_bad_one_failed(tmp_path, "timeout")
-    assert row.error_stage == hook
-    assert "hook" in row.error_message
+    rows = only_the_bad_ones_failed(tmp_path, ON_THE_LOOP, "timeout")
+    assert {rows[way].error_stage for way in ON_THE_LOOP} == {hook}
+    assert all(f"the hook `{hook}` took longer" in rows[way].error_message for way in ON_THE_LOOP)
 
 
 def test_a_thread_that_somebody_else_started_does_not_hold_up_the_exit(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    """A thread that is not a daemon would be waited for when the interpreter ends."""
-    child = start(nursery, tmp_path, TASK, way="start_a_thread_that_stays")
+    """A thread that is not a daemon, or one of a pool, is waited for when an interpreter ends."""
+    ways = ["start_a_thread_that_stays", "sleep_in_the_pool_of_asyncio"]
+    child = start(nursery, tmp_path, TASK, ways=ways)
     assert ended_soon(child) == 1, child.err
-    only_the_bad_one_failed(tmp_path, "timeout")
+    only_the_bad_ones_failed(tmp_path, ways, "timeout")
 
 
-def test_a_task_that_blocks_the_loop_for_a_while_is_named_with_its_line(
+# The loop itself ----------------------------------------------------------------------------------
+
+
+def test_a_task_that_blocks_the_loop_for_a_while_is_named_and_makes_nobody_else_late(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    child = start(nursery, tmp_path, TASK, "--timeout", "20s", way="block_a_while")
+    """The evaluators of the others have 0.5 s, and answer in time while nobody can hear them."""
+    child = start(nursery, tmp_path, TASK, "--timeout", "20s", ways=["block_a_while"])
     assert ended_soon(child) == 0, child.err
     assert "block_a_while" in child.err
     assert "hangs.py:" in child.err
@@ -251,48 +268,49 @@ def test_a_task_that_blocks_the_loop_for_a_while_is_named_with_its_line(
 def test_a_task_that_blocks_the_loop_for_good_ends_the_process_and_the_resume_gets_past_it(
     nursery: Nursery, tmp_path: Path, way: str
 ) -> None:
-    child = start(nursery, tmp_path, TASK, way=way)
+    child = start(nursery, tmp_path, TASK, ways=[way])
     assert ended_soon(child) == 3, child.err
-    assert way in child.err
+    assert f"in {way}" in child.err
     assert "hangs.py:" in child.err
-    again = start(nursery, tmp_path, TASK, way=way)
+    assert "hint" in child.err or "await instead" in child.err
+    again = start(nursery, tmp_path, TASK, ways=[way])
     assert ended_soon(again) == 1, again.err
-    row = only_the_bad_one_failed(tmp_path, "timeout")
-    assert "blocked the event loop" in row.error_message
-    assert asked(tmp_path, "task").count(2) == 1
+    rows = only_the_bad_ones_failed(tmp_path, [way], "timeout")
+    assert "blocked the event loop" in rows[way].error_message
+    assert asked(tmp_path, "task").count(way) == 1
 
 
 @pytest.mark.parametrize("hook", ["setup", "teardown"])
 def test_a_hook_that_blocks_the_loop_for_good_ends_the_process_and_the_resume_gets_past_it(
     nursery: Nursery, tmp_path: Path, hook: str
 ) -> None:
-    order = {"name": "hangs.py:suite", "hook": hook, "way": "time.sleep(3600) or None"}
-    order["way"] = "(lambda: time.sleep(3600))"
-    child = start(nursery, tmp_path, HOOK, **order)
+    child = start(nursery, tmp_path, HOOK, ways=["block_in_a_call"], hook=hook)
     assert ended_soon(child) == 3, child.err
-    again = start(nursery, tmp_path, HOOK, **order)
+    again = start(nursery, tmp_path, HOOK, ways=["block_in_a_call"], hook=hook)
     assert ended_soon(again) == 1, again.err
-    only_the_bad_one_failed(tmp_path, "timeout")
+    only_the_bad_ones_failed(tmp_path, ["block_in_a_call"], "timeout")
 
 
-def test_an_evaluator_that_blocks_the_loop_for_good_ends_the_process_and_keeps_the_answer(
+def test_an_evaluator_that_blocks_the_loop_for_good_ends_the_process_and_the_resume_gets_past_it(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    """It is asked again by each resume, as every evaluator without an answer is; each ends in bounded time."""
-    child = start(nursery, tmp_path, EVALUATOR, way="block_for_good")
+    way = "block_for_good"
+    child = start(nursery, tmp_path, EVALUATOR, ways=[way])
     assert ended_soon(child) == 3, child.err
-    again = start(nursery, tmp_path, EVALUATOR, way="block_for_good")
-    assert ended_soon(again) in (1, 3), again.err
-    mended = start(nursery, tmp_path, EVALUATOR, way="int")
+    again = start(nursery, tmp_path, EVALUATOR, ways=[way])
+    assert ended_soon(again) == 1, again.err
+    rows = only_the_bad_ones_failed(tmp_path, [way], "timeout")
+    assert "evaluator judge" in rows[way].error_message
+    assert asked(tmp_path, "task") == ["None", way]
+    (tmp_path / "hurry").touch()
+    mended = start(nursery, tmp_path, EVALUATOR, "--retry-errors", ways=[way])
     assert ended_soon(mended) == 0, mended.err
-    assert asked(tmp_path, "task") == [0, 1, 2, 3, 4]
+    assert "1 done before, 1 to run (1 timeout)" in mended.err
 
 
 def test_a_loop_that_is_blocked_while_the_disk_fails_still_ends(nursery: Nursery, tmp_path: Path) -> None:
     """Then not even the culprit can be recorded."""
-    (tmp_path / "hangs.py").write_text(textwrap.dedent(HEAD + TASK.replace("@way@", "block_for_good")))
-    faults = {"grace": 0.2, "room": 1_200}
-    child = nursery.runs(tmp_path, "run", "hangs.py", "-o", "out", "-j", "1", *LIMITS, faults=faults)
+    child = start(nursery, tmp_path, TASK, ways=["block_for_good"], faults={"room": 1_000})
     assert ended_soon(child) == 3, child.err
 
 

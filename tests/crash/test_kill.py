@@ -83,7 +83,12 @@ def test_two_hundred_kills_and_more(nursery: Nursery, tmp_path: Path, seed: int,
 
 
 def die_at_every_operation(
-    nursery: Nursery, tmp_path: Path, *, when: str, again: Callable[[int], Iterable[int]], flags: tuple[str, ...]
+    nursery: Nursery,
+    tmp_path: Path,
+    *,
+    when: str,
+    again: Callable[[int], Iterable[int]],
+    flags: tuple[str, ...],
 ) -> int:
     """For each thing that a run asks of the disk: die there, die once more in the resume, and go on to the end."""
     expected, _ = unbroken(nursery, tmp_path / "unbroken", cases=SMALL, big=1, flags=flags)
@@ -111,7 +116,6 @@ def test_a_death_at_any_write_loses_nothing_and_repeats_nothing(
     nursery: Nursery, tmp_path: Path, when: str
 ) -> None:
     """One by one, so that nearly every line is written by itself."""
-
 
     def somewhere(place: int) -> list[int]:
         return [1 + place * 7 % 19]

@@ -176,7 +176,9 @@ def test_an_output_of_a_hundred_megabytes_is_stored_once_and_gone_on_from(tmp_pa
     def length(output: str) -> int:
         return len(output)
 
-    dataset = Dataset(name="big", cases=[Case(name=f"case-{n}", inputs=n) for n in range(2)], evaluators=[length])
+    dataset = Dataset(
+        name="big", cases=[Case(name=f"case-{n}", inputs=n) for n in range(2)], evaluators=[length]
+    )
     path = tmp_path / "run"
     report = dataset.evaluate_sync(task, journal=path, progress=False, max_concurrency=1)
     assert report.n_scored == 2
@@ -217,12 +219,27 @@ def test_strange_inputs_and_names_are_no_reason_to_fail(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "returned",
-    [math.nan, math.inf, None, [], object(), {"a": None}, {1: True}, {"": True}, b"x", 1j, 10**400, Hostile()],
+    [
+        math.nan,
+        math.inf,
+        None,
+        [],
+        object(),
+        {"a": None},
+        {1: True},
+        {"": True},
+        b"x",
+        1j,
+        10**400,
+        Hostile(),
+    ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_score_is_that_evaluators_failure(tmp_path: Path, returned: Any) -> None:
     dataset: Dataset[int, int, None] = Dataset(
-        name="wrong", cases=[Case(name="case", inputs=1)], evaluators=[lambda output: returned, lambda output: True]
+        name="wrong",
+        cases=[Case(name="case", inputs=1)],
+        evaluators=[lambda output: returned, lambda output: True],
     )
     report = dataset.evaluate_sync(lambda n: n, journal=tmp_path / "run", progress=False)
     (case,) = report.cases

@@ -17,7 +17,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from contextlib import suppress
 from io import TextIOWrapper
+from typing import Final
+
+LEAVES_WITHIN: Final = 3.0
+"""Seconds that threads of the user's may take to end after the program has."""
 
 
 def main() -> None:
@@ -29,7 +35,33 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     from paceline.cli.group import paceline
 
-    paceline(prog_name="paceline")
+    try:
+        paceline(prog_name="paceline")
+    except SystemExit as leaving:
+        leave_in_time(leaving.code)
+        raise
+
+
+def leave_in_time(code: object) -> None:
+    """Let the interpreter wait for threads that the user's code has started, but not for ever.
+
+    A call that hangs in a pool's thread would otherwise hold up the exit of a run that was over long ago.
+    """
+    if "threading" not in sys.modules:
+        return
+    import threading
+
+    if all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        return
+
+    def end() -> None:
+        time.sleep(LEAVES_WITHIN)
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code if isinstance(code, int) else code is not None)
+
+    threading.Thread(target=end, name="paceline-leaving", daemon=True).start()
 
 
 def keep_standard_streams() -> None:

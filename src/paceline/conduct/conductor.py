@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -215,8 +216,8 @@ class Conductor:
                 if progress is not None:
                     progress.stop()
             self._close(run, recorder, todo, ending, started)
-            # A million keys take some hundred megabytes here, which the report needs for its own.
-            del ledger, run, todo
+            todo.source.let_go()
+            del ledger, todo
         report = Report.read(recorder if isinstance(recorder, MemoryJournal) else self._report_path())
         return Finished(report=report, ending=ending, interrupts=interrupted)
 
@@ -302,15 +303,16 @@ class Conductor:
 
     def _started(self, todo: ToDo) -> RunStarted:
         tally = todo.ledger.tally() if todo.ledger is not None else None
+        done = Counter(tally.by_outcome) - todo.source.reasons if tally else Counter[str]()
         return RunStarted(
             at=self.clock.epoch(),
             run_id=self.run_id,
             suite=self.job.suite,
             path=str(self.path or ""),
             expected=todo.source.expected,
-            done_before=tally.done if tally else 0,
+            done_before=self.gauge.done,
             open_reasons=dict(todo.source.reasons) if todo.ledger is not None else {},
-            done_before_by=dict(tally.by_outcome) | {"passed": tally.passed} if tally else {},
+            done_before_by={**done, "passed": tally.passed} if tally else {},
             concurrency=self.plan.concurrency or todo.source.expected or 1,
             order=todo.order,
         )

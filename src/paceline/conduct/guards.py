@@ -42,17 +42,18 @@ def _watch_over(run: Run, record: Record, *, may_end_process: bool) -> LoopWatch
             loop.call_soon_threadsafe(run.books.tell, event)
 
     def stuck(seconds: float, where: str) -> None:
-        run.blame(f"blocked the event loop for {seconds:.0f} s at {where}")
-        _give_up(record, seconds, where)
+        with contextlib.suppress(Exception):  # a disk that has failed, say: nothing may prevent the end
+            run.blame(f"blocked the event loop for {seconds:.0f} s at {where}")
+            record.flush(10.0)
+        _give_up(seconds, where)
 
     longest = max((limit for limit in (plan.timeout, plan.case_timeout) if limit), default=None)
     patience = longest + plan.grace if longest is not None and may_end_process else None
     return LoopWatch(loop, blocked=blocked, stuck=stuck, patience=patience)
 
 
-def _give_up(record: Record, seconds: float, where: str) -> None:
-    """The loop is blocked for good: keep what is on record and end the process, which nothing else can."""
-    record.flush(10.0)
+def _give_up(seconds: float, where: str) -> None:
+    """The loop is blocked for good: end the process, which nothing else can."""
     stuck = EngineStuck(
         f"the event loop has been blocked for {seconds:.0f} s at {where}",
         hint="await instead of blocking there, or make the task a plain function: those run on threads",

@@ -17,6 +17,8 @@ from paceline.journal.records import Key
 COST_NAMES: Final = ("cost", "cost_usd")
 TOKEN_NAMES: Final = ("tokens", "total_tokens")
 TOKEN_PARTS: Final = ("input_tokens", "output_tokens")
+EXACT_ENOUGH: Final = 1 + 1e-9
+"""Ten times 0.1 is not 1 to a computer, and a budget of 1 pays for ten of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,7 @@ class Purse:
         if budget.failures is not None and spent.failures >= budget.failures:
             return f"{spent.failures} cases failed, and the budget is {budget.failures}"
         for name, ceiling, gone in (("$", budget.usd, spent.usd), ("tokens", budget.tokens, spent.tokens)):
-            if ceiling is not None and gone + self._reserve(name, 1) > ceiling and not self._reserved:
+            if ceiling is not None and gone + self._reserve(name, 1) > ceiling * EXACT_ENOUGH and not self._reserved:
                 return f"the budget of {ceiling:g} {name} is spent ({gone:g} so far)"
         return None
 
@@ -131,7 +133,7 @@ class Purse:
         in_flight = len(self._reserved)
         budget, spent = self._budget, self.spent
         return any(
-            ceiling is not None and (not seen or gone + self._reserve(name, in_flight + 1) > ceiling)
+            ceiling is not None and (not seen or gone + self._reserve(name, in_flight + 1) > ceiling * EXACT_ENOUGH)
             for name, ceiling, gone, seen in (
                 ("$", budget.usd, spent.usd, spent.priced + spent.unpriced),
                 ("tokens", budget.tokens, spent.tokens, spent.counted + spent.uncounted),

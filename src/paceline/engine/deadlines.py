@@ -11,6 +11,10 @@ import asyncio
 from typing import Final, Protocol
 
 NEVER: Final = float("inf")
+HELD_UP: Final = 0.1
+"""Seconds by which a look at the deadlines is too late only where something has blocked the loop."""
+A_MOMENT: Final = 0.1
+"""Seconds that answers may then take to land which came in meanwhile: they were in time."""
 
 
 class Watched(Protocol):
@@ -32,6 +36,7 @@ class Deadlines:
         self._watched: set[Watched] = set()
         self._next = NEVER
         self._timer: asyncio.TimerHandle | None = None
+        self._patient = False
 
     def watch(self, watched: Watched) -> None:
         """Keep an eye on something until `forget`."""
@@ -60,8 +65,12 @@ class Deadlines:
         self._timer = self._loop.call_at(when, self._look)
 
     def _look(self) -> None:
-        self._next, self._timer = NEVER, None
+        due, self._next, self._timer = self._next, NEVER, None
         now = self._loop.time()
+        self._patient = now - due > HELD_UP and not self._patient  # once: some loops are always late
+        if self._patient:
+            self._arm(now + A_MOMENT)
+            return
         for watched in [each for each in self._watched if each.deadline <= now]:
             watched.deadline = NEVER
             watched.overdue()

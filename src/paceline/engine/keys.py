@@ -17,6 +17,7 @@ from paceline.engine.complaints import complain
 from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
 from paceline.engine.decisions import cancelled, outcome_of, skipped, timed_out
+from paceline.engine.events import Abandoned
 from paceline.engine.failures import describe
 from paceline.engine.hooks import Hooks
 from paceline.engine.lanes import Lane, LaneLost, Overdue, Stopped
@@ -154,9 +155,9 @@ class KeyWorker:
         try:
             attempted = await lane.guard(call, until=started + self._timeout, at_most=case_until)
         except Overdue:
-            attempted = self._overdue(turn, lane)
+            attempted = self._overdue(turn, lane, abandoned=work.abandoned > 0)
         except Stopped:
-            attempted = cancelled(self._time() - started, metrics=work.counted)
+            attempted = cancelled(self._time() - started, metrics=work.counted, abandoned=work.abandoned > 0)
         except asyncio.CancelledError as stray:
             attempted = Attempted(error=describe(stray), exception=stray, seconds=self._time() - started)
         except (LaneLost, GeneratorExit):
@@ -166,6 +167,9 @@ class KeyWorker:
         finally:
             if not lane.lost:
                 self._gauge.in_flight -= 1
+        if work.abandoned:
+            turn.abandoned += work.abandoned
+            self._books.tell(Abandoned(at=self._run.clock.epoch(), key=turn.key, what="task"))
         if lane.stopping and attempted.error is not None:
             attempted = cancelled(attempted.seconds, metrics=attempted.metrics)
         if self._has_budget:

@@ -145,7 +145,7 @@ class Stopwatch(Protocol):
 class Work:
     """What an executor needs to know to attempt a key."""
 
-    __slots__ = ("attempt", "counted", "inputs", "key", "stopwatch", "timeout", "waited")
+    __slots__ = ("abandoned", "attempt", "counted", "inputs", "key", "stopwatch", "timeout", "waited")
 
     def __init__(
         self,
@@ -166,6 +166,8 @@ class Work:
         """Seconds for which the executor has had it wait."""
         self.counted: dict[str, int | float] = NOT_COUNTED
         """What the attempt has counted so far, where that can be seen: it is not lost when it is cut off."""
+        self.abandoned = 0
+        """Threads that the executor could not end when it was told to give the attempt up."""
 
 
 class Attempted:

@@ -234,16 +234,15 @@ class Run:
             return self._begun(heapq.heappop(self._retries)[2])
         if self._recorder.lagging or len(self._retries) >= self._places:
             return None
-        if self.purse.unlimited:
-            turn = self.source.take()
-        else:
-            turn = self._begun(self.source.take()) if self._affordable() else None
-        if turn is None:
-            self._dry = not self._short
-        return turn
+        if not self.purse.unlimited and not self._affordable():
+            return None
+        if (turn := self.source.take()) is None:
+            self._dry = True
+            return None
+        return turn if self.purse.unlimited else self._begun(turn)
 
-    def _begun(self, turn: Turn | None) -> Turn | None:
-        if turn is not None and turn.stored is None and not self.purse.unlimited:
+    def _begun(self, turn: Turn) -> Turn:
+        if turn.stored is None and not self.purse.unlimited:
             self.purse.reserve(turn.key)
         return turn
 

@@ -18,6 +18,10 @@ from typing import Any
 from paceline.engine.contexts import called_in
 
 
+class LeftBehind(asyncio.CancelledError):
+    """The call is cancelled, and its thread works on."""
+
+
 class _Call:
     """One call on its way through a thread. Its fields are changed under the lock of `Threads`."""
 
@@ -56,7 +60,7 @@ class Threads:
         self.left_behind = 0
 
     async def call(self, context: Context, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call `function` on a thread, inside `context`; cancelling leaves the thread behind."""
+        """Call `function` on a thread, inside `context`; where cancelling leaves it behind: `LeftBehind`."""
         call = _Call(context, function, arguments, asyncio.get_running_loop())
         with self._lock:
             self._start_thread_for(self._outstanding + 1)
@@ -65,7 +69,8 @@ class Threads:
         try:
             return await call.future
         except asyncio.CancelledError:
-            self._give_up(call)
+            if self._give_up(call):
+                raise LeftBehind from None
             raise
 
     def stop(self) -> None:
@@ -90,10 +95,11 @@ class Threads:
         else:
             self._serving += 1
 
-    def _give_up(self, call: _Call) -> None:
+    def _give_up(self, call: _Call) -> bool:
+        """Count a call no longer; whether a thread is left behind with it."""
         with self._lock:
             if call.finished or not call.future.cancelled():
-                return  # its thread is well: it has come back, if only with a CancelledError of its own
+                return False  # its thread is well: it has come back, if only with a CancelledError of its own
             call.given_up = True
             self._outstanding -= 1
             if call.running:
@@ -102,6 +108,7 @@ class Threads:
                 self.left_behind += 1
                 with contextlib.suppress(RuntimeError):
                     self._start_thread_for(self._outstanding)
+            return call.running
 
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:

@@ -18,7 +18,7 @@ from paceline.engine.contexts import awaited_once, called_in, in_context
 from paceline.engine.executors.places import Places
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Work
-from paceline.engine.threads import Threads
+from paceline.engine.threads import LeftBehind, Threads
 from paceline.tasks.callable import CallableTask
 from paceline.tasks.notes import Notes, current_notes
 
@@ -109,6 +109,9 @@ class LocalExecutor:
             await self._places.take(work)
             try:
                 output = await self._threads.call(context, task.call, work.inputs)
+            except LeftBehind:
+                work.abandoned = 1
+                raise
             finally:
                 self._places.leave()
         # A lambda or partial around a coroutine function is sync to look at and async in truth.
