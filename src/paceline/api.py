@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack
@@ -122,7 +122,10 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
     def _listed(self) -> list[Case[InputsT, OutputT, MetadataT]]:
         if isinstance(self.cases, RowFile):
-            self.cases = list(self.cases)
+            where, listed = str(self.cases.path), list(self.cases)
+            for case in listed:
+                case.evaluators = _built(case.evaluators, self.custom_evaluator_types, where)
+            self.cases = listed
         return self.cases
 
     # Files
@@ -252,26 +255,32 @@ class Stream:
 
     def __init__(self, job: Job) -> None:
         self._job = job
+        self._begun = False
         self.report: Report | None = None
         """Of the whole run, once the loop has come to its end."""
 
-    async def __aiter__(self) -> AsyncIterator[CaseFinished]:
+    def __aiter__(self) -> AsyncIterator[CaseFinished]:
+        if self._begun:
+            raise UsageError(
+                "this stream has been gone through already, and a second time would run everything again",
+                hint="call `stream` again for another run; `stream.report` has the results of this one",
+            )
+        self._begun = True
+        return self._landing()
+
+    async def _landing(self) -> AsyncGenerator[CaseFinished]:
         import asyncio
 
         from paceline.conduct import conduct
         from paceline.engine.events import CaseFinished
 
         landed: asyncio.Queue[CaseFinished | None] = asyncio.Queue()
-        listener = self._job.options.on_event
 
         def on_event(event: AnyEvent) -> None:
             if isinstance(event, CaseFinished):
                 landed.put_nowait(event)
-            if listener is not None:
-                listener(event)
 
-        options = replace(self._job.options, on_event=on_event)
-        run = asyncio.ensure_future(conduct(replace(self._job, options=options)))
+        run = asyncio.ensure_future(conduct(replace(self._job, listeners=(on_event,))))
         run.add_done_callback(lambda _run: landed.put_nowait(None))
         try:
             while (done := await landed.get()) is not None:
@@ -283,11 +292,18 @@ class Stream:
 
 
 def _built(specs: Iterable[object], custom: Sequence[type[Any]], where: str) -> tuple[object, ...]:
+    return tuple(_one_built(spec, custom, where) for spec in specs)
+
+
+def _one_built(spec: object, custom: Sequence[type[Any]], where: str) -> object:
     from paceline.evaluators.registry import build
 
-    return tuple(
-        build(spec, custom, where=spec.where or where) for spec in specs if isinstance(spec, EvaluatorSpec)
-    )
+    if not isinstance(spec, EvaluatorSpec):
+        raise DatasetError(
+            f"{where}: {spec!r} is an evaluator already, where a file has the name of one",
+            hint="give evaluators that are objects to `Case`, `Dataset` or `add_evaluator`",
+        )
+    return build(spec, custom, where=spec.where or where)
 
 
 def _written(evaluators: Iterable[object]) -> tuple[EvaluatorSpec, ...]:
@@ -416,4 +432,6 @@ def exit_code(finished: Finished, *, fail_on: FailOn = "errors") -> int:
         return 3
     if finished.interrupts >= 2:
         return 130
+    if finished.unknown_cost and fail_on != "none":
+        return finished.report.exit_code(fail_on=fail_on) or 1  # a rule on what is unknown is red
     return finished.report.exit_code(fail_on=fail_on)

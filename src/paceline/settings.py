@@ -25,12 +25,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
 
 from paceline.errors import SettingsError
 
 TOML: Final = "paceline.toml"
 PREFIX: Final = "PACELINE_"
+
+Order = Literal["auto", "given", "longest", "shuffle"]
+Isolation = Literal["thread", "process"]
+Durability = Literal["disk", "os"]
 
 
 # How values are written ---------------------------------------------------------------------------
@@ -237,17 +241,17 @@ SETTINGS: Final = (
     Setting("budget_time", DEADLINE, None, "Stop when the run has worked this long, resumes included."),
     Setting("budget_failures", LIMIT, None, "Stop when this many cases have failed, resumes included."),
     Setting("fail_fast", TRUTH, False, "Stop at the first case that does not pass."),
-    Setting("order", _one_of("auto", "given", "longest", "shuffle"), "auto", "In which order cases start."),
+    Setting("order", _one_of(*get_args(Order)), "auto", "In which order cases start."),
     Setting("seed", NUMBER, 0, "Seed of all that is drawn at random: samples, shuffles, jitter."),
     Setting(
         "isolation",
-        _one_of("thread", "process"),
+        _one_of(*get_args(Isolation)),
         "thread",
         "Where sync tasks run; in a process, a deadline really ends them.",
     ),
     Setting(
         "durability",
-        _one_of("disk", "os"),
+        _one_of(*get_args(Durability)),
         "disk",
         "What counts as written: synced to the disk, or handed to the operating system.",
     ),

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, Final
@@ -81,6 +81,22 @@ def decode(raw: bytes | msgspec.Raw, *, strict: bool = False) -> Any:
             hint="open the record through its journal, with the blobs beside it",
         )
     return _rebuild(header.get("types", {}), read.get("value"), strict=strict)
+
+
+def first_opaque(value: Any) -> Opaque | None:
+    """The first part of a decoded value that is no longer the object that was encoded, if there is one."""
+    match value:
+        case Opaque():
+            return value
+        case dict():
+            parts: Iterable[Any] = (*value.keys(), *value.values())
+        case list() | tuple() | set() | frozenset():
+            parts = value
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            parts = (getattr(value, field.name, None) for field in fields(value))
+        case _:
+            return None
+    return next((found for part in parts if (found := first_opaque(part)) is not None), None)
 
 
 def is_lossy(raw: bytes | msgspec.Raw) -> bool:

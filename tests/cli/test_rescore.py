@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from paceline.runs import first_line
 from tests.cli.conftest import Shell
 
 
@@ -85,3 +86,25 @@ def test_functions_cannot_be_had_back_from_a_record(shell: Shell) -> None:
     assert told.exit_code == 2
     assert "mine" in told.stderr
     assert shell.types("rescore", "old", "--suite", "own.py").exit_code == 0
+
+
+def test_a_resumed_rescoring_scores_the_run_that_it_was_started_for(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", WRONG="1")
+    (scored,) = (shell.folder / "runs" / "doubles").iterdir()
+    shell.types("rescore", "--evaluator", "IsInstance: int")
+    told = shell.types("resume", "--json")
+    assert told.exit_code == 0, told.output
+    document = json.loads(told.stdout)
+    assert document["path"] != str(scored)
+    assert first_line(Path(document["path"])).rescored_from == str(scored), "the latest run is another one now"
+    assert (document["n"], document["n_passed"]) == (6, 6)
+
+
+def test_a_run_that_is_not_finished_is_told_to_be_so(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", "-o", "old", "-j", "1", "--budget-failures", "1", WRONG="2")
+    told = shell.types("rescore", "old", "--json")
+    assert told.exit_code == 4, told.output
+    assert json.loads(told.stdout)["n_expected"] == 6
+    assert "warning: " in told.stderr
+    assert "have no answer" in told.stderr
+    assert "paceline resume old" in told.stderr

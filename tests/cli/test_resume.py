@@ -88,6 +88,16 @@ def test_the_latest_run_is_resumed_if_none_is_named(shell: Shell, suite: Path) -
     assert shell.calls == ["case-0", "case-1", "case-1"], "the selection of the first command holds"
 
 
+def test_what_was_asked_for_once_is_not_asked_for_again_by_a_resume(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", "-o", "out", "--retry-errors", "--accept-changes", RAISES="1")
+    assert shell.types("resume", "out", RAISES="1").exit_code == 1
+    assert len(shell.calls) == 6
+    suite.write_text(suite.read_text().replace("EqualsExpected()]", "EqualsExpected(), lambda output: True]"))
+    assert shell.runs("resume", "out").returncode == 2, "a change has to be accepted by whoever sees it"
+    assert shell.runs("resume", "out", "--accept-changes", "--retry-errors").returncode == 0
+    assert shell.calls[6:] == ["case-1"]
+
+
 def test_a_run_can_be_named_by_the_end_of_its_id(shell: Shell, suite: Path) -> None:
     shell.types("run", "doubles.py")
     (run,) = (shell.folder / "runs" / "doubles").iterdir()

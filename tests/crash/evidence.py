@@ -19,6 +19,8 @@ from zlib import crc32
 from paceline import Report, verify
 
 ASKED = "asked.log"
+FINAL = ("scored", "task_error", "timeout")
+"""Outcomes that a resume leaves at that."""
 
 SUITE = """
     import asyncio, os
@@ -108,7 +110,8 @@ def on_record(journal: Path) -> OnRecord:
         if line["kind"] == "output" or "output" in line:
             record.answered.add(line["case"])
         if line["kind"] == "outcome":
-            record.finished.add(line["case"])
+            # Whatever came before: the last word on a case counts.
+            (record.finished.add if line["outcome"] in FINAL else record.finished.discard)(line["case"])
         for score in line.get("scores", ()):
             record.scored_by.add((score["by"], line["case"]))
     return record

@@ -60,12 +60,16 @@ class Child:
     @property
     def out(self) -> str:
         """What it has printed."""
-        return self._said.with_suffix(".out").read_text(errors="replace")
+        return self._read(".out")
 
     @property
     def err(self) -> str:
         """What it has printed on stderr."""
-        return self._said.with_suffix(".err").read_text(errors="replace")
+        return self._read(".err")
+
+    def _read(self, kind: str) -> str:
+        said = self._said.with_suffix(kind)
+        return said.read_text(errors="replace") if said.exists() else ""
 
 
 class Nursery:
@@ -169,6 +173,8 @@ def be_born(order: Mapping[str, Any]) -> None:
     """In the child: be the program that was ordered."""
     from tests.crash.faults import install
 
+    if order.get("own_group"):
+        os.setpgrp()
     os.chdir(order["folder"])
     for number, kind, stream in ((1, ".out", "stdout"), (2, ".err", "stderr")):
         said = os.open(order.get(stream, order["said"] + kind), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)

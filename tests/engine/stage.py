@@ -10,6 +10,7 @@ Virtual time is for coroutines only: a thread would be outrun. What needs thread
 from __future__ import annotations
 
 import asyncio
+import math
 import selectors
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -70,7 +71,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._virtual
 
     def _leap(self, seconds: float) -> None:
-        self._virtual += seconds
+        # However little it is, or a wait that rounding makes too small would be waited for without end.
+        self._virtual = max(self._virtual + seconds, math.nextafter(self._virtual, math.inf))
 
 
 class LoopClock:

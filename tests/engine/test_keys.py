@@ -107,20 +107,17 @@ def test_no_try_is_put_off_until_after_the_deadline_of_its_case() -> None:
 
 
 def test_a_retry_that_finds_its_case_overdue_when_a_place_is_free_is_not_begun() -> None:
-    begun: list[tuple[int, float]] = []
-
     async def task(number: int) -> int:
-        begun.append((number, now()))
         if number == 0:
             raise ConnectionError
-        await asyncio.sleep(50)
+        await deaf(1_000)
         return number
 
-    carried = play(cases(3), task, concurrency=2, case_timeout=60, retry_task=Retry(attempts=2, base=55.0, cap=55.0))
-    assert [number for number, _when in begun].count(0) <= 2
-    carried = play(cases(9), task, concurrency=1 + 1, case_timeout=51, retry_task=Retry(base=50.0, cap=50.0))
-    assert timeout_of(carried) == "the case took longer than 51 s"
-    assert carried.begun("case-0") <= 2
+    retry = Retry(attempts=2, base=40.0, cap=40.0)
+    carried = play(cases(3), task, concurrency=2, case_timeout=45, grace=10, retry_task=retry)
+    assert timeout_of(carried) == "the case took longer than 45 s"
+    assert carried.begun("case-0") == 1
+    assert carried.seconds == 55.0
 
 
 def test_the_deadline_that_is_nearer_is_the_one_that_is_named() -> None:
@@ -141,7 +138,7 @@ def test_the_deadline_that_is_nearer_is_the_one_that_is_named() -> None:
 
 def test_no_limit_is_no_limit() -> None:
     async def task(number: int) -> int:
-        await asyncio.sleep(1e9)
+        await asyncio.sleep(1e6)
         return number
 
     carried = play(cases(2), task, timeout=None, case_timeout=None)

@@ -143,7 +143,7 @@ def test_a_report_has_passed_only_if_every_case_has() -> None:
     [
         (finished(*passing("a"), keys=1), (0, 0, 0)),
         (finished(begin("a"), scored("a", no()), keys=1), (1, 0, 0)),
-        (finished(begin("a"), scored("a", says(1.0)), keys=1), (0, 0, 0)),
+        (finished(begin("a"), scored("a", says(1.0)), keys=1), (1, 0, 0)),
         (finished(begin("a"), failed("a"), keys=1), (1, 1, 0)),
         (finished(*passing("a"), keys=2), (4, 4, 4)),
         (finished(begin("a"), failed("a", "skipped_budget"), keys=1), (4, 4, 4)),

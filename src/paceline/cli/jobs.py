@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import random
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
+from heapq import nsmallest
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from paceline.conduct import Job
 from paceline.engine.retry import Retry
 from paceline.engine.source import Named
 from paceline.errors import SuiteError, UsageError
-from paceline.options import Options
+from paceline.options import Options, Progress
 from paceline.settings import Effective
 from paceline.suite import Suite
 
@@ -26,7 +28,7 @@ def options_for(
     chosen: Effective,
     *,
     journal: str | None,
-    progress: object,
+    progress: bool | Progress,
     retry_errors: bool,
     accept_changes: bool,
     debug: bool,
@@ -63,7 +65,7 @@ def job_for(
     suite: Suite,
     options: Options,
     *,
-    keep: Callable[[list[Named]], list[Named]] | None,
+    keep: Callable[[Iterable[Named]], Iterable[Named]] | None,
     command: Sequence[str],
 ) -> Job:
     """What is to be carried out: a suite, in this way."""
@@ -129,7 +131,7 @@ def _budget(chosen: Effective) -> dict[str, Any] | None:
 
 def selection(
     *, filter_: str | None, sample: int | None, limit: int | None, seed: int
-) -> Callable[[list[Named]], list[Named]] | None:
+) -> Callable[[Iterable[Named]], Iterable[Named]] | None:
     """What narrows the cases: a pattern first, then a sample, then a limit; None for all of them."""
     if filter_ is None and sample is None and limit is None:
         return None
@@ -140,16 +142,27 @@ def selection(
             f"--filter {filter_!r} is not a regular expression: {error}", hint=r"a point is written \."
         )
 
-    def keep(named: list[Named]) -> list[Named]:
-        kept = [pair for pair in named if pattern.search(pair[0])]
-        if sample is not None and sample < len(kept):
-            # Drawn by position and given in the order of the dataset: which cases are drawn does not
-            # depend on the order in which they will be run.
-            drawn = set(random.Random(seed).sample(sorted(name for name, _ in kept), sample))
-            kept = [pair for pair in kept if pair[0] in drawn]
-        return kept if limit is None else kept[:limit]
+    def keep(named: Iterable[Named]) -> Iterable[Named]:
+        kept: Iterable[Named] = (pair for pair in named if pattern.search(pair[0]))
+        if sample is not None:
+            kept = drawn(kept, sample, seed)
+        return kept if limit is None else islice(kept, limit)
 
     return keep
+
+
+def drawn(named: Iterable[Named], count: int, seed: int) -> list[Named]:
+    """A random sample, in the order of the cases; which are drawn depends on their names and the seed only.
+
+    Those with the smallest hashes: so a million cases are gone through and no more than the sample is held.
+    """
+
+    def lot(numbered: tuple[int, Named]) -> bytes:
+        name = numbered[1][0].encode("utf-8", "backslashreplace")
+        return blake2b(name, key=b"%d" % seed, digest_size=16).digest()
+
+    smallest = nsmallest(count, enumerate(named), key=lot)
+    return [pair for _, pair in sorted(smallest, key=lambda numbered: numbered[0])]
 
 
 # Debugging ----------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from paceline.cli.verb import (
 
 if TYPE_CHECKING:
     from paceline.conduct import Finished, Job
+    from paceline.options import Progress
     from paceline.settings import Effective
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -176,7 +177,7 @@ def _only_suite() -> str:
     raise UsageError(f"{what}: say what to run", hint=candidates_hint(Path.cwd()))
 
 
-def view_of(style: str, *, quiet: bool, verbose: bool, debug: bool) -> object:
+def view_of(style: str, *, quiet: bool, verbose: bool, debug: bool) -> Progress:
     from paceline.progress import progress_for
 
     # A bar would draw over the prompt of a debugger.

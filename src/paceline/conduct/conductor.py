@@ -34,11 +34,12 @@ from paceline.engine.provenance import command, git_commit, versions
 from paceline.engine.retry import Retry, retry_policy
 from paceline.engine.run import Ending, Run
 from paceline.engine.source import OpenKeys, turns_of
-from paceline.errors import UsageError
+from paceline.errors import JournalError
 from paceline.evaluators.prepare import Prepared, prepare
 from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
+from paceline.journal.redaction import Redactor
 from paceline.options import Options
 from paceline.report import Report
 from paceline.report.rows import row_maker
@@ -79,6 +80,8 @@ class Conductor:
         self.clock = SystemClock()
         self.gauge = Gauge()
         self.run_id = new_run_id()
+        """Of a resume, that of the run once it is read."""
+        self.redactor = Redactor.standard(names=options.redact)
         self.facts = [
             EvaluatorFacts(label=each.label, spec=each.written, version=each.version)
             for each in self.evaluators
@@ -95,7 +98,14 @@ class Conductor:
     def prepare(self) -> ToDo:
         """Everything that can be wrong is found here; nothing is written."""
         options, job = self.options, self.job
-        ledger = ledger_at(self.path, self.fingerprint(), accept_changes=options.accept_changes)
+        ledger = ledger_at(
+            self.path,
+            self.fingerprint(),
+            redactor=self.redactor,
+            accept_changes=options.accept_changes,
+        )
+        if ledger is not None and ledger.run is not None:
+            self.run_id = ledger.run.run_id
         if job.turns is not None:
             turns: Iterable[Turn] = job.turns()
             cases, count, order = job.count, job.count, "as given"
@@ -133,8 +143,9 @@ class Conductor:
 
     def _supply(self) -> Supply:
         options = self.options
-        supply = supply_of(
+        return supply_of(
             self.job.cases,
+            keep=self.job.keep,
             custom=self.job.custom,
             # One by one means in the order of the dataset, unless another one is asked for.
             order="given" if options.order == "auto" and self.plan.one_by_one else options.order,
@@ -143,12 +154,6 @@ class Conductor:
             fair=self.plan.budget.may_cut_short,
             seed=options.seed,
         )
-        if self.job.keep is None:
-            return supply
-        kept = list(self.job.keep(list(supply.named())))
-        if not kept:
-            raise UsageError("no case is left by the selection", hint="check --filter, --limit and --sample")
-        return replace(supply, named=lambda: kept, count=len(kept))
 
     def fingerprint(self) -> dict[str, Any]:
         """What makes this suite this suite: a resume is held against it."""
@@ -168,9 +173,12 @@ class Conductor:
         for found in find_runs(runs_root(self.options.runs), self.job.suite):
             journal = found.path / "journal.jsonl"
             if found.path != self.path and journal.stat().st_size <= JOURNAL_READ_FOR_DURATIONS:
-                known = {key.case: seconds for key, seconds in Report.read(found.path).durations().items()}
-                if known:
-                    return known
+                with contextlib.suppress(JournalError):  # of a newer version, say: durations are but a hint
+                    known = {
+                        key.case: seconds for key, seconds in Report.read(found.path).durations().items()
+                    }
+                    if known:
+                        return known
         return {}
 
     # The run
@@ -216,10 +224,11 @@ class Conductor:
                 if progress is not None:
                     progress.stop()
             self._close(run, recorder, todo, ending, started)
+            unknown = run.purse.unknown
             todo.source.let_go()
             del ledger, todo
         report = Report.read(recorder if isinstance(recorder, MemoryJournal) else self._report_path())
-        return Finished(report=report, ending=ending, interrupts=interrupted)
+        return Finished(report=report, ending=ending, interrupts=interrupted, unknown_cost=unknown)
 
     def _open(self) -> tuple[ToDo, Record]:
         """What there is to do, and the record to write it to, which nobody else writes from here on."""
@@ -237,7 +246,7 @@ class Conductor:
     def _spent(self, ledger: Ledger | None) -> Spent:
         if ledger is None or self.path is None or self.plan.budget == Budget():
             return Spent()
-        return spent_before(self.path, ledger)
+        return spent_before(self.path, ledger, retry_errors=self.options.retry_errors)
 
     def _recorder(self, todo: ToDo) -> Record:
         options = self.options
@@ -256,16 +265,22 @@ class Conductor:
             git=git_commit(Path.cwd()),
             command=self.job.command or command(),
             directory=str(Path.cwd()),
-            expected=self.gauge.expected,
+            expected=self._expected_of_all(todo),
         )
         return recorder_at(
             self.path,
             line,
             todo.ledger,
             durability=options.durability,
-            redact=options.redact,
+            redactor=self.redactor,
             reasons=todo.source.reasons,
         )
+
+    def _expected_of_all(self, todo: ToDo) -> int | None:
+        """How many keys the run has: a selection narrows what this process does, not what the run is."""
+        expected = todo.source.expected
+        before = todo.ledger.expected if todo.ledger is not None and self.job.keep is not None else None
+        return expected if before is None or expected is None else max(before, expected)
 
     def _executor(self) -> Executor:
         options, tasks = self.options, self.job.tasks
@@ -282,14 +297,14 @@ class Conductor:
     def _listeners(self, progress: Progress | None) -> list[Listener]:
         return [
             each
-            for each in (self.tracing, self.forecast, progress, self.options.on_event)
+            for each in (self.tracing, self.forecast, progress, *self.job.listeners, self.options.on_event)
             if each is not None
         ]
 
     def _progress(self) -> Progress | None:
         wanted = self.options.progress
         if wanted is not True:
-            return wanted or None  # type: ignore[return-value]  # False, or an object that shows it
+            return wanted or None  # False, or an object that shows it
         if not sys.stderr or not sys.stderr.isatty():
             return None
         from paceline.progress import TerminalProgress
@@ -303,7 +318,7 @@ class Conductor:
 
     def _started(self, todo: ToDo) -> RunStarted:
         tally = todo.ledger.tally() if todo.ledger is not None else None
-        done = Counter(tally.by_outcome) - todo.source.reasons if tally else Counter[str]()
+        done = Counter[str](tally.by_outcome if tally else {}) - todo.source.reasons
         return RunStarted(
             at=self.clock.epoch(),
             run_id=self.run_id,
@@ -322,7 +337,8 @@ class Conductor:
         wall = self.clock.now() - started
         source, digest = todo.source, todo.digest
         if ending.error is None:
-            if source.exhausted and source.digest.keys:
+            # A selection has not gone through all the keys of a run that was begun without one.
+            if source.exhausted and source.digest.keys == self._expected_of_all(todo):
                 manifest = ManifestLine(
                     keys=source.digest.keys, digest=source.digest.hexdigest(), dataset=digest
                 )
@@ -339,7 +355,20 @@ class Conductor:
             )
         if run.purse.unknown:
             run.books.tell(
-                Warned(at=time.time(), message=f"the budget could not be kept exactly: {run.purse.unknown}")
+                Warned(
+                    at=time.time(),
+                    message=f"the budget could not be kept: {run.purse.unknown}",
+                    hint="report them with increment_eval_metric, or set no budget on them",
+                )
+            )
+        if source.vague:
+            run.books.tell(
+                Warned(
+                    at=time.time(),
+                    message=f"the inputs of {source.vague} cases hold objects that cannot be recorded: "
+                    "a resume would not notice a change of them",
+                    hint="give their class fields: a dataclass, or a model of msgspec or Pydantic",
+                )
             )
         gauge = self.gauge
         open_keys = (gauge.expected or gauge.done) - gauge.done
@@ -394,14 +423,17 @@ def _plan(options: Options, evaluators: tuple[Prepared, ...], *, row_of: Callabl
 
 
 def _settings(options: Options) -> dict[str, Any]:
-    """The settings worth keeping with a run: those that are plain and not at their default."""
+    """The settings worth keeping with a run: those that are not at their default and can be written down."""
     default = Options()
-    kept = {}
-    for name in Options.__dataclass_fields__:
-        given = getattr(options, name)
-        if given != getattr(default, name) and isinstance(given, str | int | float | bool | None):
-            kept[name] = given
-    return kept
+    named = {"name", "task_name", "metadata", "journal", "runs", "progress", "on_event", "debug"}
+    kept = {
+        name: given
+        for name in Options.__dataclass_fields__
+        if name not in named and (given := getattr(options, name)) != getattr(default, name)
+    }
+    if options.variants is not None:
+        kept["variants"] = list(options.variants)
+    return _plain(kept) or {}
 
 
 def _plain(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:

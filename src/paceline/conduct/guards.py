@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 
@@ -22,6 +23,8 @@ from paceline.errors import EngineStuck
 @contextlib.contextmanager
 def guarded(run: Run, record: Record, *, owns_process: bool, watched: bool) -> Iterator[list[signal.Signals]]:
     """Handle signals where the process is ours, and watch over the loop; yields the signals that came."""
+    # A server or a notebook that evaluates on a thread of its own is not ours, whoever called.
+    owns_process = owns_process and threading.current_thread() is threading.main_thread()
     with contextlib.ExitStack() as guards:
         if watched:
             watch = _watch_over(run, record, may_end_process=owns_process)

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from paceline.engine.events import Gauge
+from paceline.engine.bookkeeping import Listener
 from paceline.engine.ports import Turn
 from paceline.engine.run import Ending
 from paceline.engine.source import Named, OpenKeys
 from paceline.journal.ledger import Ledger
-from paceline.options import Options
+from paceline.options import Options, Progress
 from paceline.report import Report
 from paceline.tasks.callable import CallableTask
 
-
-class Progress(Protocol):
-    """Something that shows how a run goes: a listener that may read the gauge whenever it draws."""
-
-    def start(self, gauge: Gauge) -> None:
-        """The run begins."""
-        ...
-
-    def __call__(self, event: Any) -> None:
-        """Something happened."""
-        ...
-
-    def stop(self) -> None:
-        """The run is over; nothing is drawn any more."""
-        ...
+__all__ = ["Finished", "Job", "Progress", "ToDo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +38,11 @@ class Job:
     rescored_from: str = ""
     evaluators: tuple[object, ...] = ()
     options: Options = Options()
-    keep: Callable[[list[Named]], Iterable[Named]] | None = None
+    keep: Callable[[Iterable[Named]], Iterable[Named]] | None = None
     """Narrows the cases down to those that are wanted."""
     command: list[str] = field(default_factory=list)
+    listeners: tuple[Listener, ...] = ()
+    """Told beside `options.on_event`, each on its own account: one that raises does not silence another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,3 +64,5 @@ class Finished:
     report: Report
     ending: Ending
     interrupts: int = 0
+    unknown_cost: str | None = None
+    """What a budget was set on and could not be seen: such a budget was not kept."""

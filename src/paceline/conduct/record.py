@@ -25,6 +25,7 @@ from paceline.journal.ledger import Ledger, ToScore
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.reading import FileSource, Recorded
 from paceline.journal.records import (
+    FINAL,
     AttemptLine,
     Key,
     OutcomeLine,
@@ -43,12 +44,15 @@ class Overtaken(Exception):
     """Another process has worked on the run since it was read: what is open is no longer what it was."""
 
 
-def ledger_at(path: Path | None, fingerprint: Mapping[str, Any], *, accept_changes: bool) -> Ledger | None:
+def ledger_at(
+    path: Path | None, fingerprint: Mapping[str, Any], *, redactor: Redactor, accept_changes: bool
+) -> Ledger | None:
     """What is on record at a path already; None where a new run begins there."""
     if path is None or not Journal.exists(path):
         return None
-    ledger = Ledger.read(path)
-    changes = differences(ledger.fingerprint or {}, fingerprint)
+    ledger = Ledger.read(path, redactor=redactor)
+    # What is on record has no secrets in it, so the two are compared without any.
+    changes = differences(ledger.fingerprint or {}, _without_secrets(fingerprint, redactor))
     if changes and not accept_changes:
         raise FingerprintChanged(
             f"the suite is not the one that {path} was started with:\n  " + "\n  ".join(changes),
@@ -64,7 +68,7 @@ def recorder_at(
     ledger: Ledger | None,
     *,
     durability: Any,
-    redact: tuple[str, ...],
+    redactor: Redactor,
     reasons: Mapping[str, int],
 ) -> Record:
     """The journal to write to: a new one, the one to go on with, or one in memory.
@@ -72,20 +76,20 @@ def recorder_at(
     From here on nobody else writes it. Where somebody has since the `ledger` was read: `Overtaken`.
     """
     if path is None:
-        return MemoryJournal(line)
-    redactor = Redactor.standard(names=redact)
+        return MemoryJournal(line, redactor=redactor)
     if ledger is None:
         return _created(path, line, durability=durability, redactor=redactor)
     journal = Journal.open(path, durability=durability, redactor=redactor)
     if journal.recovery.lines != ledger.lines:
         journal.close()
         raise Overtaken
+    changed = differences(ledger.fingerprint or {}, _without_secrets(line.fingerprint, redactor))
     journal.append(
         ResumedLine(
             at=time.time(),
             pid=os.getpid(),
             host=socket.gethostname(),
-            fingerprint=line.fingerprint if differences(ledger.fingerprint or {}, line.fingerprint) else None,
+            fingerprint=line.fingerprint if changed else None,
             settings=line.settings,
             expected=line.expected,
             open=sum(reasons.values()),
@@ -106,11 +110,15 @@ def _created(path: Path, line: RunLine, *, durability: Any, redactor: Redactor) 
         raise
 
 
-def spent_before(path: Path, ledger: Ledger) -> Spent:
-    """What earlier processes have spent on a run, failed attempts included."""
+def spent_before(path: Path, ledger: Ledger, *, retry_errors: bool) -> Spent:
+    """What earlier processes have spent on a run, failed attempts included.
+
+    Failures are those that this process leaves at that; what it runs or scores again may still pass.
+    """
     purse = Purse(Budget(), Spent(wall_s=ledger.wall), now=0.0)
     failed: set[Key] = set()
     told: set[Key] = set()
+    final = {"scored"} if retry_errors else FINAL
     for entry in FileSource(path).entries():
         if not isinstance(entry, Recorded):
             continue
@@ -124,10 +132,9 @@ def spent_before(path: Path, ledger: Ledger) -> Spent:
                 key = key_of(line)
                 if key not in told and outcome != "skipped_budget":
                     purse.settle(key, metrics)
-                if outcome != "scored" or verdict(scores) is False:
+                failed.discard(key)
+                if outcome in final and (outcome != "scored" or verdict(scores) is False):
                     failed.add(key)
-                else:
-                    failed.discard(key)
             case _:
                 pass
     purse.spent.failures = len(failed)
@@ -183,6 +190,11 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         else:
             found.append(f"{part}: was {_said(old)}, is {_said(new)}")
     return found
+
+
+def _without_secrets(fingerprint: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    cleaned: dict[str, Any] = msgspec.json.decode(redactor.clean_value(msgspec.json.encode(fingerprint)))
+    return cleaned
 
 
 def _as_recorded(fingerprint: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,15 +17,17 @@ from paceline.dataset.identity import identify
 from paceline.dataset.rows import RowFile
 from paceline.dataset.spec import EvaluatorSpec
 from paceline.engine.events import AnyEvent, CaseFinished, Gauge
-from paceline.engine.order import Order, arrange
-from paceline.errors import DatasetError
+from paceline.engine.order import arrange
+from paceline.errors import DatasetError, UsageError
 from paceline.evaluators.prepare import prepare
 from paceline.evaluators.registry import build
+from paceline.settings import Order
 
 IN_MEMORY_UP_TO: Final = 64 * 1024 * 1024
 """Bytes of a row file that is read whole."""
 
 Named: TypeAlias = tuple[str, Case[Any, Any, Any]]
+Selection: TypeAlias = Callable[[Iterable[Named]], Iterable[Named]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class Supply:
 def supply_of(
     cases: Sequence[Case[Any, Any, Any]] | RowFile,
     *,
+    keep: Selection | None = None,
     custom: Sequence[type[Any]] = (),
     order: Order = "auto",
     durations: Callable[[], Mapping[str, float]] | None = None,
@@ -53,15 +56,19 @@ def supply_of(
 ) -> Supply:
     """Check the cases and put them in order; what is wrong with them is said before anything runs.
 
-    `custom` are the evaluator classes that rows may name; for `whole` and `fair` see `arrange`.
+    `keep` narrows them down, in the order of the dataset whatever order they are run in. `custom` are the
+    evaluator classes that rows may name; for `whole` and `fair` see `arrange`.
     """
     if isinstance(cases, RowFile):
-        if cases.path.stat().st_size > IN_MEMORY_UP_TO:
+        if cases.path.stat().st_size > IN_MEMORY_UP_TO and keep is None:
             return _streamed(cases, custom, order)
         cases.check()
-        named = list(_with_evaluators(cases.names(), custom))
+        everything: Iterable[Named] = _with_evaluators(cases.names(), custom)
     else:
-        named = list(identify(cases))
+        everything = identify(cases)
+    named = list(everything if keep is None else keep(everything))
+    if not named and keep is not None:
+        raise UsageError("no case is left by the selection", hint="check --filter, --limit and --sample")
     if not named:
         raise DatasetError("the dataset has no cases", hint="add some: a run of nothing would prove nothing")
     for name, case in named:

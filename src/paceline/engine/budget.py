@@ -122,7 +122,11 @@ class Purse:
         if budget.failures is not None and spent.failures >= budget.failures:
             return f"{spent.failures} cases failed, and the budget is {budget.failures}"
         for name, ceiling, gone in (("$", budget.usd, spent.usd), ("tokens", budget.tokens, spent.tokens)):
-            if ceiling is not None and gone + self._reserve(name, 1) > ceiling * EXACT_ENOUGH and not self._reserved:
+            if (
+                ceiling is not None
+                and gone + self._reserve(name, 1) > ceiling * EXACT_ENOUGH
+                and not self._reserved
+            ):
                 return f"the budget of {ceiling:g} {name} is spent ({gone:g} so far)"
         return None
 
@@ -133,7 +137,8 @@ class Purse:
         in_flight = len(self._reserved)
         budget, spent = self._budget, self.spent
         return any(
-            ceiling is not None and (not seen or gone + self._reserve(name, in_flight + 1) > ceiling * EXACT_ENOUGH)
+            ceiling is not None
+            and (not seen or gone + self._reserve(name, in_flight + 1) > ceiling * EXACT_ENOUGH)
             for name, ceiling, gone, seen in (
                 ("$", budget.usd, spent.usd, spent.priced + spent.unpriced),
                 ("tokens", budget.tokens, spent.tokens, spent.counted + spent.uncounted),

@@ -12,6 +12,7 @@ import contextlib
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from paceline import values
 from paceline.engine.bookkeeping import countable, verdict
 from paceline.engine.complaints import complain
 from paceline.engine.contexts import in_context
@@ -27,7 +28,6 @@ from paceline.engine.scoring import Found
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, prepare
 from paceline.journal.records import ErrorFacts, EvaluatorFailure, OutcomeKind, Score
-from paceline.values import Opaque
 
 if TYPE_CHECKING:
     from paceline.engine.run import Run
@@ -280,17 +280,15 @@ class KeyWorker:
         """What the instant evaluators say, and who else is to be asked."""
         found = Found()
         waiting: list[Prepared] = []
-        if turn.stored is not None and isinstance(ctx.output, Opaque):
-            lost = _lost(ctx.output)
-            found.failures = [
-                EvaluatorFailure(by=each.label, error=lost) for each in self._evaluators(turn, found)
-            ]
-            return found, waiting
-        scored = {score.by for score in turn.stored.scores} if turn.stored is not None else ()
+        stored = turn.stored
+        scored = {score.by for score in stored.scores} if stored is not None else ()
+        lost = _lost(ctx) if stored is not None else None
         for prepared in self._evaluators(turn, found):
             if prepared.label in scored:
                 continue
-            if prepared.mode == "instant":
+            if lost is not None:
+                found.failures.append(EvaluatorFailure(by=prepared.label, error=lost))
+            elif prepared.mode == "instant":
                 if turn.context is None:
                     self._scorer.ask_instant(prepared, ctx, found)
                 else:
@@ -440,16 +438,19 @@ class KeyWorker:
         if self._has_budget:
             purse = self._run.purse
             purse.release(turn.key)
-            if outcome != "scored" or verdict([*(told or []), *found.scores]) is False:
+            if outcome not in ("cancelled", "scored") or verdict([*(told or []), *found.scores]) is False:
                 purse.spent.failures += 1
             self._run.settled()
 
 
-def _lost(output: Opaque) -> ErrorFacts:
-    """Why a stored output cannot be scored: evaluators would not see the object that the task returned."""
+def _lost(ctx: EvaluatorContext[Any, Any, Any]) -> ErrorFacts | None:
+    """Why a stored output cannot be scored, if it cannot: evaluators would not see what the task returned."""
+    opaque = values.first_opaque(ctx.output) or values.first_opaque(ctx.expected_output)
+    if opaque is None:
+        return None
     return ErrorFacts(
         type="OutputLost",
-        message=f"the recorded output is a {output.type_name}, which cannot be made again here: "
+        message=f"there is a {opaque.type_name} on record that cannot be made again here: "
         "name the suite that defines it, so that its class is loaded",
         stage="evaluator",
     )

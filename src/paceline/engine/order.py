@@ -14,10 +14,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Final, Literal
 
-Order = Literal["auto", "given", "longest", "shuffle"]
-ORDERS: Final = ("auto", "given", "longest", "shuffle")
+from paceline.settings import Order
 
 
 def arrange(

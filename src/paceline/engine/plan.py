@@ -42,9 +42,8 @@ class Plan:
     seed: int = 0
     show_errors: bool = False
     """Print tracebacks as they happen."""
-    around_attempt: Callable[..., Any] | None = None
-    """What stands around every attempt in this process, and around every call of an evaluator: tracing."""
     around_evaluator: Callable[..., Any] | None = None
+    """What stands around every call of an evaluator: tracing."""
     row_of: Callable[..., Any] | None = None
     """Makes the row that `teardown` is given; the report room's, handed down."""
 

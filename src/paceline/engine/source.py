@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from paceline import values
 from paceline.dataset.case import Case
 from paceline.engine.ports import Stored, Turn
+from paceline.evaluators.prepare import prepare
 from paceline.journal.digest import KeyDigest
 from paceline.journal.ledger import Changed, Done, Interrupted, KeyState, New, OpenAgain, ToScore
 from paceline.journal.records import Key
 
 AnyCase = Case[Any, Any, Any]
 Named = tuple[str, AnyCase]
+
+
+ENVELOPE: Final = b'{"$paceline"'
+"""How an encoded value begins that is not plain JSON."""
 
 
 class Standings(Protocol):
@@ -46,6 +51,8 @@ class OpenKeys:
         self.exhausted = False
         self.reasons: Counter[str] = Counter()
         """Why the turns handed out were open."""
+        self.vague = 0
+        """Keys whose inputs could not be recorded as what they are."""
         self.digest = KeyDigest()
         """Of all keys that were gone through, done ones included."""
         self._standings = standings
@@ -79,6 +86,8 @@ class OpenKeys:
         add, standings = self.digest.add, self._standings
         for turn in turns:
             add(turn.key)
+            if turn.inputs_raw.startswith(ENVELOPE) and values.is_lossy(turn.inputs_raw):
+                self.vague += 1
             reason = "new" if standings is None else self._why_open(turn, standings)
             if reason is not None:
                 self.reasons[reason] += 1
@@ -114,7 +123,7 @@ def turns_of(
     for number in range(repeat):
         for name, case in cases():
             inputs, expected, metadata = _encoded(case)
-            content = values.content_hash(inputs, expected, metadata)
+            content = values.content_hash(inputs, expected, metadata, *_own_evaluators(case))
             for variant in variants:
                 yield Turn(
                     Key(name, number, variant),
@@ -133,6 +142,13 @@ def _encoded(case: AnyCase) -> tuple[bytes, bytes, bytes]:
         b"" if case.expected_output is None else encode(case.expected_output),
         b"" if case.metadata is None else encode(case.metadata),
     )
+
+
+def _own_evaluators(case: AnyCase) -> tuple[bytes, ...]:
+    """What a case's own evaluators are, encoded: they belong to its content, for they decide about it alone."""
+    if not case.evaluators:
+        return ()
+    return (values.encode([[each.label, each.written, each.version] for each in prepare(case.evaluators)]),)
 
 
 def stored_turn(key: Key, case: AnyCase, stored: Stored, *, tried: int) -> Turn:

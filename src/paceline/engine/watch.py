@@ -45,9 +45,6 @@ class LoopWatch:
         self._loop_thread = threading.get_ident()
         self._last = time.monotonic()
         self._over = threading.Event()
-        self.longest = 0.0
-        """Seconds of the longest spell."""
-        self.total = 0.0
         self._beat_handle = loop.call_later(BEAT, self._beat)
         threading.Thread(target=self._listen, name="paceline-watch", daemon=True).start()
 
@@ -57,12 +54,7 @@ class LoopWatch:
         self._beat_handle.cancel()
 
     def _beat(self) -> None:
-        now = time.monotonic()
-        late = now - self._last - BEAT
-        if late > BLOCKED_AFTER:
-            self.longest = max(self.longest, late)
-            self.total += late
-        self._last = now
+        self._last = time.monotonic()
         self._beat_handle = self._loop.call_later(BEAT, self._beat)
 
     def _listen(self) -> None:

@@ -45,6 +45,7 @@ class Fold:
         self.run: RunLine | None = None
         self.fingerprint: dict[str, Any] | None = None
         self.manifest: ManifestLine | None = None
+        self.expected: int | None = None
         self.ended: EndedLine | None = None
         self.resumes = 0
         self.wall = 0.0
@@ -172,11 +173,13 @@ class Fold:
             case RunLine() as line:
                 self.run = self.run or line
                 self.fingerprint = line.fingerprint
+                self.expected = line.expected
                 self._started = line.started
             case ResumedLine() as line:
                 self._settle_wall()
                 self.resumes += 1
                 self.fingerprint = line.fingerprint or self.fingerprint
+                self.expected = self.expected if line.expected is None else line.expected
                 self.ended = None
                 self._started = line.at
             case ManifestLine() as line:

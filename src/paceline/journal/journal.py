@@ -27,7 +27,8 @@ from paceline.journal.reading import FileSource
 from paceline.journal.records import FORMAT, Line, RunLine
 from paceline.journal.recovery import Recovery, clear_leftover, recover, standing
 from paceline.journal.redaction import Redactor
-from paceline.journal.writer import Durability, Writer
+from paceline.journal.writer import Writer
+from paceline.settings import Durability
 
 
 class Journal:

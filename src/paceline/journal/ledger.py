@@ -42,6 +42,8 @@ class Ledger:
         """What a resume is held against: the first line's, or that of the last resume to accept another."""
         self.manifest: ManifestLine | None = fold.manifest
         """The latest; None where the source was never seen to its end."""
+        self.expected: int | None = fold.expected
+        """How many keys the run has, as far as the processes that worked on it knew."""
         self.ended: EndedLine | None = fold.ended
         """How the last process left the run; None where it was killed, or is still at it."""
         self.resumes = fold.resumes

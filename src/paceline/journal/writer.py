@@ -19,13 +19,12 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Protocol
 
 from paceline.errors import JournalBroken, JournalError
 from paceline.journal.disk import Disk, write_all
 from paceline.journal.encoding import seal_all
-
-Durability = Literal["disk", "os"]
+from paceline.settings import Durability
 
 LAGGING_LINES = 50_000
 LAGGING_BYTES = 64 * 1024 * 1024

@@ -190,13 +190,15 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     def exit_code(self, *, fail_on: FailOn = "errors") -> int:
         """What a command should exit with: 0, 1 where cases failed as `fail_on` means it, 4 if incomplete.
 
-        `errors` are keys that ended without being scored; `any` takes in those that did not pass. Without
-        any case the run is incomplete.
+        `errors` are keys that ended without being scored; `any` takes in those that did not pass, and those
+        that nothing asserts anything about. Without any case the run is incomplete.
         """
         figures = self.figures
         if figures.verdict in ("empty", "incomplete"):
             return 4
-        failed = figures.n_failed if fail_on == "errors" else figures.n_failed + figures.n_not_passed
+        failed = figures.n_failed
+        if fail_on == "any":
+            failed += figures.n_not_passed + figures.n_unasserted
         return int(fail_on != "none" and failed > 0)
 
     def durations(self) -> dict[Key, float]:
