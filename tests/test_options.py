@@ -125,10 +125,10 @@ def test_all_that_an_option_may_be_is_taken_as_it_is(name: str, given: Any) -> N
 def test_every_option_says_what_it_may_be() -> None:
     for name in Options.__dataclass_fields__:
         with pytest.raises(UsageError, match=f"^{name} is "):
-            Options(**{name: object()})
+            Options.of({name: object()})  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("name", ["order", "isolation", "durability"])
 def test_options_and_settings_know_the_same_words(name: str) -> None:
     words = BY_NAME[name].kind.schema["enum"]
-    assert [getattr(Options(**{name: word}), name) for word in words] == words
+    assert [getattr(Options.of({name: word}), name) for word in words] == words  # type: ignore[misc]

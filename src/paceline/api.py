@@ -353,11 +353,15 @@ def job_of(
     task: Task | None,
     options: Options,
     *,
+    suite: str | None = None,
     evaluators: Sequence[object] = (),
     keep: Callable[[Any], Any] | None = None,
     command: Sequence[str] = (),
 ) -> Job:
-    """What is to be carried out, checked as far as that goes without reading the cases."""
+    """What is to be carried out, checked as far as that goes without reading the cases.
+
+    `suite` is the name of the suite where it is not that of the dataset.
+    """
     from paceline.conduct import Job
     from paceline.tasks.callable import CallableTask
 
@@ -370,7 +374,8 @@ def job_of(
     if task is not None:
         tasks = {"": task}
     return Job(
-        suite=options.name or dataset.name or "unnamed",
+        suite=suite or dataset.name or "unnamed",
+        label=options.name or "",
         cases=dataset.cases,
         custom=dataset.custom_evaluator_types,
         tasks={name: CallableTask(call) for name, call in tasks.items()},

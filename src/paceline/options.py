@@ -93,7 +93,8 @@ class Options:
     """How a run is wanted. Everything has a sensible default."""
 
     name: str | None = None
-    """Name of this run in reports; the dataset's by default."""
+    """What this run is called in its report; the dataset's name by default. A resumed run keeps the name that
+    it was started with."""
     max_concurrency: Concurrency = "auto"
     """Cases in progress; None is all at once, 1 is one wholly after the other in dataset order."""
     progress: bool | Progress = True
@@ -181,7 +182,7 @@ def _is_path(given: object) -> bool:
 
 
 def _is_retry(given: object) -> bool:
-    """Numbers and mappings of the right kind, and policies; what these hold is for `retry_policy` to judge."""
+    """Numbers, mappings of them, and policies; what a mapping means is for `retry_policy` to judge."""
     if isinstance(given, Mapping):
         numbers = ("attempts", "base", "cap", "longest_asked")
         return all(_is_number(given[name]) for name in numbers if name in given)
@@ -253,15 +254,13 @@ _WISHES: Final[dict[str, _Wish]] = {
     "retry_evaluators": _retry("retry_evaluators"),
     "task_name": _text("task_name", "support bot"),
     "metadata": _Wish(
-        _optional(lambda given: isinstance(given, Mapping)),
-        "a mapping",
-        "metadata={'model': 'small'}",
+        _optional(lambda given: isinstance(given, Mapping)), "a mapping", "metadata={'model': 'small'}"
     ),
     "repeat": _Wish(_is_count, "a whole number from 1 up", "repeat=3 runs each case 3 times"),
     "lifecycle": _Wish(
         _optional(callable),
         "a class",
-        "lifecycle=Workspace, with `class Workspace(CaseLifecycle)`: the class, which is called for each case",
+        "lifecycle=Workspace, after `class Workspace(CaseLifecycle)`: the class, called for each case",
     ),
     "journal": _Wish(
         lambda given: given is None or given is False or _is_path(given),

@@ -116,11 +116,14 @@ def content_hash(*raws: bytes | msgspec.Raw) -> str:
         joined = b"\0".join(
             [_to_sorted_json(_from_json(raw)) if b"{" in raw else raw for raw in joined.split(b"\0")]
         )
-    return blake2b(joined, digest_size=8).hexdigest()
+    hashed = _EMPTY.copy()  # cheaper than a new one
+    hashed.update(joined)
+    return hashed.hexdigest()
 
 
 # --- plain data ---------------------------------------------------------------------------------------------
 
+_EMPTY = blake2b(digest_size=8)
 _to_json = msgspec.json.Encoder().encode
 _to_sorted_json = msgspec.json.Encoder(order="deterministic").encode
 _from_json = msgspec.json.Decoder().decode

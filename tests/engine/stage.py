@@ -171,7 +171,7 @@ def turn_of(case: AnyCase, name: str, *, stored: Stored | None = None) -> Turn:
     return Turn(
         Key(case.name or name),
         case,
-        content_hash="0" * 16,
+        hash="0" * 16,
         inputs_raw=values.encode(case.inputs),
         expected_raw=b"" if case.expected_output is None else values.encode(case.expected_output),
         metadata_raw=b"",

@@ -136,7 +136,7 @@ def test_the_row_for_a_teardown_is_the_row_that_the_report_will_have() -> None:
     turn = Turn(
         Key("a", 1),
         Case(name="a", inputs="Q"),
-        content_hash="",
+        hash="",
         inputs_raw=b"",
         expected_raw=b"",
         metadata_raw=b"",

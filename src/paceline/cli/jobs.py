@@ -72,13 +72,20 @@ def job_for(
     tasks = {name: let_debugger_in(task) if options.debug else task for name, task in _tasks(suite).items()}
     options = replace(
         options,
-        name=suite.name,
         metadata=suite.metadata,
         lifecycle=suite.lifecycle,
         variants=tasks if suite.variants else None,
     )
     task = None if suite.variants else tasks[""]
-    return job_of(dataset_of(suite), task, options, evaluators=suite.evaluators, keep=keep, command=command)
+    return job_of(
+        dataset_of(suite),
+        task,
+        options,
+        suite=suite.name,
+        evaluators=suite.evaluators,
+        keep=keep,
+        command=command,
+    )
 
 
 def _tasks(suite: Suite) -> Mapping[str, Callable[..., Any]]:
@@ -109,6 +116,14 @@ def dataset_of(suite: Suite) -> Dataset[Any, Any, Any]:
 def evaluators_of(suite: Suite) -> list[object]:
     """The evaluators for all cases of a suite."""
     return [*dataset_of(suite).evaluators, *suite.evaluators]
+
+
+def cases_of(suite: Suite) -> Iterable[Named]:
+    """The cases of a suite by name, with the evaluators that each has of its own."""
+    dataset = dataset_of(suite)
+    if not dataset.cases:
+        return ()
+    return supply_of(dataset.cases, custom=dataset.custom_evaluator_types, order="given").named()
 
 
 def _retry(chosen: Effective) -> Retry | None:

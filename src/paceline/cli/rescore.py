@@ -83,7 +83,7 @@ def carry_out(call: Call) -> int:
 
 def _job(call: Call) -> tuple[Job, Effective]:
     from paceline.cli.find import find_stored
-    from paceline.cli.jobs import evaluators_of, options_for
+    from paceline.cli.jobs import cases_of, evaluators_of, options_for
     from paceline.conduct.rescoring import rescoring_job
     from paceline.settings import effective
     from paceline.suite import built_evaluators, load_suite
@@ -108,5 +108,7 @@ def _job(call: Call) -> tuple[Job, Effective]:
         expected=call.expected,
         options=options,
         command=call.written,
+        suite=None if suite is None else lambda: cases_of(suite),
+        warn=lambda note: warn(f"warning: {note}"),
     )
     return job, chosen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,14 @@ from paceline.cli.run import run_flags
 from paceline.cli.verb import Verb, given_of
 from paceline.errors import UsageError
 
+if TYPE_CHECKING:
+    from paceline.journal.records import RunLine
+
 STARTERS = {"run": (run.command, run.start), "rescore": (rescore.command, rescore.start)}
 """The commands that start runs, and how they are carried out. The record knows what they were called with."""
+
+ONCE = {"retry_errors": False, "accept_changes": False}
+"""What holds for the process that was told so, and not for whoever goes on with the run."""
 
 
 @click.command("resume", cls=Verb)
@@ -31,9 +37,12 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> int:
     from paceline.cli.find import find_run
 
     path = find_run(run).resolve()
-    written = _started_by(path)
+    line = _started_by(path)
+    written = line.command
     starter, start = STARTERS[written[1]]
-    params = {**starter.make_context(written[1], written[2:]).params, "output": _from_here(path)}
+    params = {**starter.make_context(written[1], written[2:]).params, **ONCE, "output": _from_here(path)}
+    if line.rescored_from:
+        params["run"] = line.rescored_from  # "the latest" is another one by now
     overruled = given_of(given, ctx)
     if unknown := sorted(set(overruled) - set(params)):
         raise UsageError(f"`paceline {written[1]}` takes no {', '.join(unknown)}", hint="leave it out")
@@ -46,8 +55,8 @@ def _from_here(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def _started_by(path: Path) -> list[str]:
-    """The command that started a run; goes to the directory where that was."""
+def _started_by(path: Path) -> RunLine:
+    """What says how a run was started; goes to the directory where that was."""
     from paceline.runs import first_line
 
     line = first_line(path)
@@ -64,4 +73,4 @@ def _started_by(path: Path) -> list[str]:
             f"{path} was started in {line.directory}, which cannot be entered: {error.strerror}",
             hint=f"in the directory where the suite is now: {shlex.join([*line.command, '-o', str(path)])}",
         )
-    return line.command
+    return line

@@ -253,6 +253,7 @@ class Conductor:
         line = RunLine(
             run_id=self.run_id,
             suite=self.job.suite,
+            name=self.job.label,
             started=time.time(),
             fingerprint=self.fingerprint(),
             settings=_settings(options),

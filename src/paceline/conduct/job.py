@@ -23,6 +23,9 @@ class Job:
     """What to carry out."""
 
     suite: str
+    """The name that a resume is held against, and that the run directory has."""
+    label: str = ""
+    """What this run is called, if it has a name of its own."""
     cases: Any = ()
     """A sequence of cases, or a `RowFile`."""
     custom: tuple[type[Any], ...] = ()

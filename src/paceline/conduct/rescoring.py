@@ -8,31 +8,26 @@ other harness has written can be scored the same way: a JSONL file with an `id` 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from paceline.conduct import Job
+from paceline.conduct.foreign import is_foreign, read_expected, read_results
 from paceline.dataset.case import Case
-from paceline.dataset.spec import EvaluatorSpec
+from paceline.dataset.spec import EvaluatorSpec, Spec
 from paceline.engine.ports import Stored, Turn
-from paceline.engine.source import stored_turn
-from paceline.errors import DatasetError, JournalForeign, UsageError
+from paceline.engine.source import Named, stored_turn
+from paceline.errors import DatasetError, UsageError
 from paceline.evaluators.registry import build
-from paceline.journal.journal import Journal
-from paceline.journal.records import ErrorClass, ErrorFacts, Key, RunLine
+from paceline.journal.reading import FileSource, Recorded
+from paceline.journal.records import BeginLine, ErrorClass, ErrorFacts, Key, RunLine, key_of
 from paceline.options import Options
 from paceline.report import Report
 from paceline.report.rows import ReportCase, ReportCaseFailure
 from paceline.runs import first_line
-
-NAMES: Final = ("id", "name", "case", "task_id")
-OUTPUTS: Final = ("output", "prediction", "response", "completion", "answer")
-EXPECTED: Final = ("expected", "expected_output", "target", "reference", "gold", "ideal", "answer")
-INPUTS: Final = ("inputs", "input", "question", "prompt")
-SECONDS: Final = ("latency_s", "seconds", "duration")
 
 CLASS_OF_OUTCOME: Final[dict[str, ErrorClass]] = {
     "task_error": "permanent",
@@ -52,6 +47,21 @@ class Answered(NamedTuple):
     attempts: int
 
 
+class Stock(NamedTuple):
+    """What there is to score."""
+
+    suite: str
+    answers: Callable[[], Iterable[Answered]]
+    count: int
+    expected: int
+    """Keys that the run has. More than `count` where it is not finished."""
+    evaluators: Sequence[object]
+    named: set[str]
+    """Names of its cases, as far as somebody expects something of them."""
+    variants: tuple[str, ...] = ("",)
+    repeat: int = 1
+
+
 def rescoring_job(
     path: str | os.PathLike[str],
     *,
@@ -59,60 +69,138 @@ def rescoring_job(
     expected: Mapping[str, Any] | str | os.PathLike[str] | None,
     options: Options,
     command: Sequence[str] = (),
+    suite: Callable[[], Iterable[Named]] | None = None,
+    warn: Callable[[str], object] = warnings.warn,
 ) -> Job:
     """The job of scoring what is stored at `path`.
 
-    Without `evaluators` those of the run are made again. `expected` replaces what the cases expect.
+    Without `evaluators` those of the run are made again, those of single cases too. With them, and with the
+    cases of its `suite`, a case's own are the ones that it has there. `expected` replaces what cases expect.
     """
-    gold = expected if isinstance(expected, Mapping) or expected is None else read_expected(expected)
+    gold = expected if isinstance(expected, Mapping) else {} if expected is None else read_expected(expected)
     if is_foreign(path):
-        if evaluators is None:
-            raise UsageError(
-                f"{path} does not say how to score it", hint="name evaluators: --evaluators EqualsExpected"
-            )
-        rows = list(read_results(path))
-        suite, count, repeat = Path(path).stem, len(rows), 1
-        variants: tuple[str, ...] = ("",)
-        answers: Iterable[Answered] = rows
+        stock = _stock_of_file(Path(path), evaluators, gold)
     else:
-        report = Report.read(path)
-        run = first_line(path)
-        assert run is not None, "a report could be read"
-        evaluators = rebuilt(run) if evaluators is None else evaluators
-        suite, repeat, variants = run.suite, run.repeat, run.variants
-        count = len(report.cases) + len(report.failures)
-        answers = _of_run(report)
-    if count == 0:
+        stock = _stock_of_run(Path(path), evaluators, gold, suite)
+    if stock.count == 0:
         raise UsageError(f"there is nothing to score in {path}", hint="`paceline resume` it first")
+    if gold:
+        _hold_against(stock, gold, path, warn)
+    if stock.count < stock.expected:
+        warn(
+            f"{path} is not finished: {stock.expected - stock.count} of its {stock.expected} cases have no "
+            f"answer, so this is incomplete as well; `paceline resume {path}` it first"
+        )
     return Job(
-        suite=options.name or suite,
-        turns=lambda: (_turn(answer, gold) for answer in answers),
-        count=count,
-        variants=variants,
-        repeat=repeat,
-        evaluators=tuple(evaluators),
+        suite=stock.suite,
+        label=options.name or "",
+        turns=lambda: (_turn(answer, gold) for answer in stock.answers()),
+        count=stock.expected,
+        variants=stock.variants,
+        repeat=stock.repeat,
+        evaluators=tuple(stock.evaluators),
         options=options,
         command=list(command),
-        rescored_from=os.fspath(path),
+        rescored_from=str(Path(path).absolute()),
     )
 
 
-def _turn(answer: Answered, gold: Mapping[str, Any] | None) -> Turn:
-    case = answer.case
-    if gold is not None and answer.key.case in gold:
-        case = Case(
-            name=case.name,
-            inputs=case.inputs,
-            metadata=case.metadata,
-            expected_output=gold[answer.key.case],
-            evaluators=case.evaluators,
+def _hold_against(
+    stock: Stock, gold: Mapping[str, Any], path: object, warn: Callable[[str], object]
+) -> None:
+    unknown = [name for name in gold if name not in stock.named]
+    if len(unknown) == len(gold):
+        raise UsageError(
+            f"nothing that is expected is about a case of {path}, not even {unknown[0]!r}",
+            hint="expected answers go by the names of cases, which `paceline report` shows",
         )
+    if unknown:
+        more = ", ..." if len(unknown) > 3 else ""
+        warn(f"{path} has no case {', '.join(map(repr, unknown[:3]))}{more}: {len(unknown)} expected in vain")
+
+
+def _turn(answer: Answered, gold: Mapping[str, Any]) -> Turn:
+    case = answer.case
+    if answer.key.case in gold:
+        case = replace(case, expected_output=gold[answer.key.case])
     return stored_turn(answer.key, case, answer.stored, tried=answer.attempts)
 
 
-def _of_run(report: Report) -> Iterator[Answered]:
+def _stock_of_file(path: Path, evaluators: Sequence[object] | None, gold: Mapping[str, Any]) -> Stock:
+    if evaluators is None:
+        raise UsageError(
+            f"{path} does not say how to score it", hint="name evaluators: --evaluators EqualsExpected"
+        )
+    answers = [Answered(Key(name), case, stored, 1) for name, case, stored in read_results(path)]
+    return Stock(
+        suite=path.stem,
+        answers=lambda: answers,
+        count=len(answers),
+        expected=len(answers),
+        evaluators=evaluators,
+        named={answer.key.case for answer in answers if answer.key.case in gold},
+    )
+
+
+def _stock_of_run(
+    path: Path,
+    evaluators: Sequence[object] | None,
+    gold: Mapping[str, Any],
+    suite: Callable[[], Iterable[Named]] | None,
+) -> Stock:
+    report = Report.read(path)
+    run = first_line(path)
+    assert run is not None, "a report could be read"
+    written, named = _begun(path, gold)
+    own: Mapping[Key, tuple[object, ...]] = {}
+    if suite is not None:
+        own = _as_in_suite(report, written, suite())
+    elif evaluators is None:
+        own = {key: rebuilt_own(key, specs) for key, specs in written.items()}
+    return Stock(
+        suite=run.suite,
+        answers=lambda: _answers(report, own),
+        count=len(report.cases) + len(report.failures),
+        expected=report.n_expected,
+        evaluators=rebuilt(run) if evaluators is None else evaluators,
+        named=named,
+        variants=run.variants,
+        repeat=run.repeat,
+    )
+
+
+def _begun(path: Path, gold: Mapping[str, Any]) -> tuple[dict[Key, list[Spec | None]], set[str]]:
+    """How the evaluators of single cases are written, and which cases somebody expects something of."""
+    written: dict[Key, list[Spec | None]] = {}
+    named: set[str] = set()
+    for entry in FileSource(path).entries():
+        if not isinstance(entry, Recorded) or not isinstance(entry.line, BeginLine):
+            continue
+        line = entry.line
+        if line.case in gold:
+            named.add(line.case)
+        if line.evaluators:
+            written[key_of(line)] = line.evaluators
+        elif len(line.inputs):
+            written.pop(key_of(line), None)  # another content, and no evaluators of its own any more
+    return written, named
+
+
+def _as_in_suite(
+    report: Report, written: Mapping[Key, list[Spec | None]], cases: Iterable[Named]
+) -> dict[Key, tuple[object, ...]]:
+    """The evaluators that the cases have in their suite; those on record where it has no such case."""
+    recorded = {key.case for key in written}
+    of_suite = {name: tuple(case.evaluators) for name, case in cases if case.evaluators or name in recorded}
+    own = {key: rebuilt_own(key, specs) for key, specs in written.items() if key.case not in of_suite}
+    if of_suite:
+        own |= {row.key: of_suite[row.key.case] for row in report.cases if row.key.case in of_suite}
+    return own
+
+
+def _answers(report: Report, own: Mapping[Key, tuple[object, ...]]) -> Iterator[Answered]:
     for row in report.cases:
-        yield Answered(row.key, _case_of(row), _stored_output(row), row.attempts)
+        yield Answered(row.key, _case_of(row, own), _stored_output(row), row.attempts)
     for failure in report.failures:
         stored = Stored(
             error=ErrorFacts(
@@ -125,12 +213,18 @@ def _of_run(report: Report) -> Iterator[Answered]:
             seconds=failure.duration,
             on_record=False,
         )
-        yield Answered(failure.key, _case_of(failure), stored, failure.attempts)
+        yield Answered(failure.key, _case_of(failure, own), stored, failure.attempts)
 
 
-def _case_of(row: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any]) -> Case[Any, Any, Any]:
+def _case_of(
+    row: ReportCase[Any, Any, Any] | ReportCaseFailure[Any, Any, Any], own: Mapping[Key, tuple[object, ...]]
+) -> Case[Any, Any, Any]:
     return Case(
-        name=row.key.case, inputs=row.inputs, metadata=row.metadata, expected_output=row.expected_output
+        name=row.key.case,
+        inputs=row.inputs,
+        metadata=row.metadata,
+        expected_output=row.expected_output,
+        evaluators=own.get(row.key, ()),
     )
 
 
@@ -146,95 +240,31 @@ def _stored_output(row: ReportCase[Any, Any, Any]) -> Stored:
     )
 
 
+# Evaluators on record -----------------------------------------------------------------------------
+
+_REMEDY: Final = "name the suite they are defined in, or pass evaluators=[...]"
+
+
 def rebuilt(run: RunLine) -> list[object]:
     """The evaluators of a run, made again from how they are written in its first line."""
     lost = [facts.label for facts in run.evaluators if facts.spec is None]
     if lost:
         raise UsageError(
-            f"the evaluators {', '.join(lost)} are functions, which a journal cannot bring back",
-            hint="name the suite they are defined in, or pass evaluators=[...]",
+            f"the evaluators {', '.join(lost)} are functions, which a journal cannot bring back", hint=_REMEDY
         )
-    return [
-        build(EvaluatorSpec.parse(facts.spec), where=f"the run's evaluator {facts.label}")
-        for facts in run.evaluators
-    ]
+    return [_rebuilt(facts.spec, f"the run's evaluator {facts.label}") for facts in run.evaluators]
 
 
-# Files of others ----------------------------------------------------------------------------------
+def rebuilt_own(key: Key, written: Sequence[Spec | None]) -> tuple[object, ...]:
+    """A case's own evaluators, made again from how they are written where it was begun."""
+    where = f"case {key.case!r} has evaluators of its own"
+    if any(spec is None for spec in written):
+        raise UsageError(f"{where} that a journal cannot bring back, such as functions", hint=_REMEDY)
+    return tuple(_rebuilt(spec, where) for spec in written)
 
 
-def is_foreign(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a file of results that no Paceline wrote."""
-    file = Path(path)
-    if not file.is_file():
-        return False
+def _rebuilt(written: Any, where: str) -> object:
     try:
-        return not Journal.exists(file)
-    except JournalForeign:
-        return True
-
-
-def read_results(path: str | os.PathLike[str]) -> Iterator[Answered]:
-    """The rows of a results file: an id, an output or an error, and how long it took."""
-    for number, row in _rows(path):
-        where = f"{path}:{number}"
-        name = _named(row, where)
-        error = row.get("error")
-        output = _first(row, OUTPUTS)
-        if output is None and error is None and row.get("ok") is not False:
-            raise DatasetError(
-                f"{where}: there is no output", hint=f"a row has one of {', '.join(OUTPUTS)}, or an error"
-            )
-        failed = error is not None or row.get("ok") is False
-        case = Case(name=name, inputs=_first(row, INPUTS), expected_output=_first(row, EXPECTED[:-1]))
-        stored = Stored(
-            output=None if failed else output,
-            error=ErrorFacts(type="Recorded", message=str(error or "not ok")) if failed else None,
-            seconds=float(_first(row, SECONDS) or 0.0),
-            on_record=False,
-        )
-        yield Answered(Key(name), case, stored, 1)
-
-
-def read_expected(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Expected answers by case name, from JSONL rows, or from one JSON object."""
-    gold: dict[str, Any] = {}
-    for number, row in _rows(path):
-        where = f"{path}:{number}"
-        name = _named(row, where)
-        if name in gold:
-            raise DatasetError(f"{where}: {name!r} is expected twice", hint="keep one of the two rows")
-        gold[name] = _first(row, EXPECTED)
-    if not gold:
-        raise DatasetError(f"{path} expects nothing", hint='its rows look like {"id": "a", "expected": "4"}')
-    return gold
-
-
-def _rows(path: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        with open(path, "rb") as file:
-            for number, raw in enumerate(file, start=1):
-                if not raw.strip():
-                    continue
-                try:
-                    row = msgspec.json.decode(raw)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise DatasetError(
-                        f"{path}:{number}: not JSON: {error}", hint="one JSON object per line"
-                    ) from None
-                if not isinstance(row, dict):
-                    raise DatasetError(f"{path}:{number}: not an object", hint="one JSON object per line")
-                yield number, row
-    except OSError as error:
-        raise DatasetError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
-
-
-def _named(row: Mapping[str, Any], where: str) -> str:
-    name = _first(row, NAMES)
-    if name is None:
-        raise DatasetError(f"{where}: there is no name", hint=f"a row has one of {', '.join(NAMES)}")
-    return str(name)
-
-
-def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((row[name] for name in names if row.get(name) is not None), None)
+        return build(EvaluatorSpec.parse(written), where=where)
+    except DatasetError as error:
+        raise UsageError(str(error), hint=_REMEDY) from error

@@ -17,6 +17,7 @@ from paceline.engine.clock import Clock
 from paceline.engine.complaints import complain
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted, Gauge
 from paceline.engine.ports import Attempted, Recorder, Turn
+from paceline.evaluators.spelling import spell_truly
 from paceline.journal.records import (
     NOTHING,
     AttemptLine,
@@ -37,6 +38,7 @@ Listener = Callable[[AnyEvent], None]
 NO_METRICS: Final[dict[str, int | float]] = {}
 NO_SCORES: Final[list[Score]] = []
 NO_FAILURES: Final[list[EvaluatorFailure]] = []
+NO_EVALUATORS: Final[list[Any]] = []
 
 
 class Bookkeeper:
@@ -59,6 +61,7 @@ class Bookkeeper:
         """An attempt starts."""
         key = turn.key
         inputs = expected = metadata = NOTHING
+        evaluators = NO_EVALUATORS
         if not turn.on_record:
             turn.on_record = True
             inputs = self._keep(turn.inputs_raw)
@@ -66,6 +69,8 @@ class Bookkeeper:
                 expected = self._keep(turn.expected_raw)
             if turn.metadata_raw:
                 metadata = self._keep(turn.metadata_raw)
+            if turn.case.evaluators:
+                evaluators = [spell_truly(each) for each in turn.case.evaluators]
         self._append(
             BeginLine(
                 case=key.case,
@@ -77,6 +82,7 @@ class Bookkeeper:
                 inputs=inputs,
                 expected_output=expected,
                 metadata=metadata,
+                evaluators=evaluators,
             )
         )
         if self._cases_are_told:
@@ -171,10 +177,12 @@ class Bookkeeper:
                 metrics = countable(attempted.metrics)
             attributes = self._value(attempted.attributes)
             trajectory = self._value(attempted.trajectory)
+        # At most fifteen keywords: with more of them CPython takes a call path that is four times as slow.
+        rare: dict[str, Any] = {}
+        if key.repeat or key.variant or turn.abandoned:
+            rare = {"repeat": key.repeat, "variant": key.variant, "abandoned": turn.abandoned}
         line = OutcomeLine(
             case=key.case,
-            repeat=key.repeat,
-            variant=key.variant,
             attempt=turn.tried + turn.tries,
             at=self._epoch(),
             outcome=outcome,
@@ -188,7 +196,7 @@ class Bookkeeper:
             trajectory=trajectory,
             scores=scores or NO_SCORES,
             failures=failures or NO_FAILURES,
-            abandoned=turn.abandoned,
+            **rare,
         )
         self._uncommitted.append((self._append(line), line, told, turn.tries))
 

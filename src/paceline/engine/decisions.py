@@ -52,7 +52,7 @@ def cancelled(
         error=ErrorFacts(type="Cancelled", message="the run was cancelled", stage=stage),
         error_class="cancelled",
         seconds=seconds,
-        metrics=metrics,
+        metrics=metrics or {},
         abandoned=int(abandoned),
     )
 

@@ -469,7 +469,6 @@ def _context_of(turn: Turn, attempted: Attempted) -> EvaluatorContext[Any, Any, 
         attributes=attempted.attributes,
         metrics=attempted.metrics,
         trajectory=attempted.trajectory,
-        recorded_spans=attempted.spans,
     )
 
 

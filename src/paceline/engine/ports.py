@@ -41,63 +41,32 @@ class Stored:
     """Results on record; their evaluators are not asked again."""
 
 
-class Turn:
+class Turn(msgspec.Struct, eq=False):
     """One key's turn: its case, the encoded content, and what happened to it before.
 
-    A plain class with slots, not a frozen value: one is made for each key, and that must cost next to
-    nothing.
+    Not a frozen value: one is made for each key and goes with it from the source to its outcome. A msgspec
+    `Struct`, like `Work` and `Attempted`, because making one costs a fifth of what a plain class does.
     """
 
-    __slots__ = (
-        "abandoned",
-        "case",
-        "context",
-        "expected_raw",
-        "hash",
-        "inputs_raw",
-        "key",
-        "lifecycle",
-        "metadata_raw",
-        "on_record",
-        "started",
-        "stored",
-        "tried",
-        "tries",
-        "waited",
-    )
+    key: Key
+    case: Case[Any, Any, Any]
+    hash: str
+    inputs_raw: bytes
+    expected_raw: bytes = b""
+    metadata_raw: bytes = b""
+    tried: int = 0
+    """Attempts that earlier processes made."""
+    on_record: bool = False
+    """Whether the content stands in this journal already."""
+    stored: Stored | None = None
 
-    def __init__(
-        self,
-        key: Key,
-        case: Case[Any, Any, Any],
-        *,
-        content_hash: str,
-        inputs_raw: bytes,
-        expected_raw: bytes,
-        metadata_raw: bytes,
-        tried: int = 0,
-        on_record: bool = False,
-        stored: Stored | None = None,
-    ) -> None:
-        self.key = key
-        self.case = case
-        self.hash = content_hash
-        self.inputs_raw = inputs_raw
-        self.expected_raw = expected_raw
-        self.metadata_raw = metadata_raw
-        self.tried = tried
-        """Attempts that earlier processes made."""
-        self.on_record = on_record
-        """Whether the content stands in this journal already."""
-        self.stored = stored
-
-        # What follows is the engine's own, from the first attempt to the outcome.
-        self.tries = 0
-        self.started = 0.0
-        self.waited = 0.0
-        self.abandoned = 0
-        self.lifecycle: Any = None
-        self.context: Context | None = None
+    # What follows is the engine's own, from the first attempt to the outcome.
+    tries: int = 0
+    started: float = 0.0
+    waited: float = 0.0
+    abandoned: int = 0
+    lifecycle: Any = None
+    context: Context | None = None
 
     @property
     def attempt(self) -> int:
@@ -127,7 +96,6 @@ class Source(Protocol):
         ...
 
 
-NOT_COUNTED: Final[dict[str, int | float]] = {}
 
 
 class Stopwatch(Protocol):
@@ -142,81 +110,39 @@ class Stopwatch(Protocol):
         ...
 
 
-class Work:
+class Work(msgspec.Struct, eq=False):
     """What an executor needs to know to attempt a key."""
 
-    __slots__ = ("abandoned", "attempt", "counted", "inputs", "key", "stopwatch", "timeout", "waited")
-
-    def __init__(
-        self,
-        key: Key,
-        attempt: int,
-        inputs: Any,
-        timeout: float | None = None,
-        stopwatch: Stopwatch | None = None,
-    ) -> None:
-        self.key = key
-        self.attempt = attempt
-        self.inputs = inputs
-        self.timeout = timeout
-        """Seconds the attempt may take; the engine keeps the deadline, remote executors keep it too."""
-        self.stopwatch = stopwatch
-        """For an executor that has the attempt wait; stays on this side of a wire."""
-        self.waited = 0.0
-        """Seconds for which the executor has had it wait."""
-        self.counted: dict[str, int | float] = NOT_COUNTED
-        """What the attempt has counted so far, where that can be seen: it is not lost when it is cut off."""
-        self.abandoned = 0
-        """Threads that the executor could not end when it was told to give the attempt up."""
+    key: Key
+    attempt: int
+    inputs: Any
+    timeout: float | None = None
+    """Seconds the attempt may take; the engine keeps the deadline, remote executors keep it too."""
+    stopwatch: Stopwatch | None = None
+    """For an executor that has the attempt wait; stays on this side of a wire."""
+    waited: float = 0.0
+    """Seconds for which the executor has had it wait."""
+    counted: dict[str, int | float] = {}
+    """What the attempt has counted so far, where that can be seen: it is not lost when it is cut off."""
+    abandoned: int = 0
+    """Threads that the executor could not end when it was told to give the attempt up."""
 
 
-class Attempted:
+class Attempted(msgspec.Struct, eq=False, kw_only=True):
     """How an attempt went: an output, or an error as data."""
 
-    __slots__ = (
-        "abandoned",
-        "attributes",
-        "error",
-        "error_class",
-        "exception",
-        "metrics",
-        "output",
-        "retry_after",
-        "seconds",
-        "spans",
-        "trajectory",
-        "waited",
-    )
-
-    def __init__(
-        self,
-        *,
-        output: Any = None,
-        error: ErrorFacts | None = None,
-        error_class: ErrorClass = "permanent",
-        seconds: float = 0.0,
-        waited: float = 0.0,
-        metrics: dict[str, int | float] | None = None,
-        attributes: dict[str, Any] | None = None,
-        trajectory: list[dict[str, Any]] | None = None,
-        retry_after: float | None = None,
-        exception: BaseException | None = None,
-        abandoned: int = 0,
-    ) -> None:
-        self.output = output
-        self.error = error
-        self.error_class = error_class
-        self.seconds = seconds
-        self.waited = waited
-        self.metrics: dict[str, int | float] = {} if metrics is None else metrics
-        self.attributes: dict[str, Any] = {} if attributes is None else attributes
-        self.trajectory = trajectory
-        self.retry_after = retry_after
-        self.exception = exception
-        """Only where the attempt was made in this process: for retry rules that look at it, and for
-        debuggers."""
-        self.spans: Any = None
-        self.abandoned = abandoned
+    output: Any = None
+    error: ErrorFacts | None = None
+    error_class: ErrorClass = "permanent"
+    seconds: float = 0.0
+    waited: float = 0.0
+    metrics: dict[str, int | float] = {}
+    attributes: dict[str, Any] = {}
+    trajectory: list[dict[str, Any]] | None = None
+    retry_after: float | None = None
+    exception: BaseException | None = None
+    """Only where the attempt was made in this process: for retry rules that look at it, and for debuggers."""
+    abandoned: int = 0
 
 
 class Executor(Protocol):

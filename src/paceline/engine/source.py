@@ -128,7 +128,7 @@ def turns_of(
                 yield Turn(
                     Key(name, number, variant),
                     case,
-                    content_hash=content,
+                    hash=content,
                     inputs_raw=inputs,
                     expected_raw=expected,
                     metadata_raw=metadata,
@@ -145,7 +145,7 @@ def _encoded(case: AnyCase) -> tuple[bytes, bytes, bytes]:
 
 
 def _own_evaluators(case: AnyCase) -> tuple[bytes, ...]:
-    """What a case's own evaluators are, encoded: they belong to its content, for they decide about it alone."""
+    """A case's own evaluators, encoded: they belong to its content, for they decide about it alone."""
     if not case.evaluators:
         return ()
     return (values.encode([[each.label, each.written, each.version] for each in prepare(case.evaluators)]),)
@@ -157,7 +157,7 @@ def stored_turn(key: Key, case: AnyCase, stored: Stored, *, tried: int) -> Turn:
     return Turn(
         key,
         case,
-        content_hash=values.content_hash(inputs, expected, metadata),
+        hash=values.content_hash(inputs, expected, metadata),
         inputs_raw=inputs,
         expected_raw=expected,
         metadata_raw=metadata,

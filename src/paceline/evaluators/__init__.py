@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from paceline.evaluators.matching import PatternTooSlow as PatternTooSlow
     from paceline.evaluators.normalizing import Normalized as Normalized
     from paceline.evaluators.numeric import NumericClose as NumericClose
+    from paceline.evaluators.results import EvaluationResult as EvaluationResult
+    from paceline.evaluators.results import EvaluatorFailure as EvaluatorFailure
     from paceline.evaluators.schema import JSONSchema as JSONSchema
     from paceline.evaluators.similarity import TextSimilarity as TextSimilarity
     from paceline.evaluators.structure import JSONEquals as JSONEquals
@@ -40,9 +42,11 @@ _ROOM_OF = {
     "Equals": "equality",
     "EqualsExpected": "equality",
     "EvaluationReason": "base",
+    "EvaluationResult": "results",
     "EvaluationScalar": "base",
     "Evaluator": "base",
     "EvaluatorContext": "base",
+    "EvaluatorFailure": "results",
     "EvaluatorOutput": "base",
     "IsInstance": "facts",
     "JSONEquals": "structure",

@@ -33,6 +33,16 @@ def spell_for_record(evaluator: object) -> Spec | None:
     return spec
 
 
+def spell_truly(evaluator: object) -> Spec | None:
+    """The short form, where the same evaluator can be made of it again; None where it cannot."""
+    try:
+        written, spelt = _short_form(evaluator), spell(evaluator)
+    except Exception:
+        # Someone else's `as_spec`: a run does not depend on how its evaluators are spelt.
+        return None
+    return spelt if spelt == written else None  # a date is text in JSON, and a tuple is a list
+
+
 def _short_form(evaluator: Any) -> Spec:
     as_spec = getattr(evaluator, "as_spec", None)
     if not callable(as_spec):

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from paceline.journal.records import Key
 
 _BITS = 128
+_EMPTY = blake2b(digest_size=_BITS // 8)
 
 
 class KeyDigest:
@@ -20,9 +21,10 @@ class KeyDigest:
     def add(self, key: Key) -> None:
         """Take a key; each only once."""
         case, repeat, variant = key
-        written = f"{case}\0{repeat}\0{variant}".encode("utf-8", "backslashreplace")
+        hashed = _EMPTY.copy()  # cheaper than a new one
+        hashed.update(f"{case}\0{repeat}\0{variant}".encode("utf-8", "backslashreplace"))
         self.keys += 1
-        self._sum += int.from_bytes(blake2b(written, digest_size=_BITS // 8).digest(), "big")
+        self._sum += int.from_bytes(hashed.digest(), "big")
 
     def hexdigest(self) -> str:
         """32 hexadecimal digits."""

@@ -109,6 +109,8 @@ class RunLine(_Line, frozen=True, kw_only=True, tag="run", gc=False):
     format: int = 0
     run_id: str
     suite: str
+    name: str = ""
+    """What the caller calls this run, if anything."""
     started: float
     fingerprint: dict[str, Any]
     settings: dict[str, Any] = {}
@@ -140,6 +142,8 @@ class BeginLine(_Line, frozen=True, kw_only=True, tag="begin", gc=False):
     """Encoded values (see `values`); on the first attempt of a key only, in this file."""
     expected_output: msgspec.Raw = NOTHING
     metadata: msgspec.Raw = NOTHING
+    evaluators: list[Any] = []
+    """The case's own, as a dataset file would write them; None for one that cannot be written."""
 
 
 class AttemptLine(_Line, frozen=True, kw_only=True, tag="attempt", gc=False):

@@ -19,11 +19,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import IO, Any, Generic, Literal, Unpack
+from typing import IO, TYPE_CHECKING, Any, Generic, Literal, Unpack
 
 import msgspec
 
 from paceline.dataset.case import InputsT, MetadataT, OutputT
+from paceline.errors import UsageError
 from paceline.journal.places import locate
 from paceline.journal.reading import FileSource, JournalSource, Recorded
 from paceline.journal.records import Key, OutcomeLine, RunLine, key_of
@@ -37,6 +38,9 @@ from paceline.report.results import WITH_OUTPUT
 from paceline.report.rows import ReportCase, ReportCaseFailure, Row
 from paceline.report.table import CODES_WITH_OUTPUT, OPEN, fold
 from paceline.report.terminal import Shown, render, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FailOn = Literal["any", "errors", "none"]
 
@@ -72,8 +76,8 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
 
     @property
     def name(self) -> str:
-        """The suite."""
-        return self.run.suite if self.run else "unknown"
+        """What the run is called: by its caller, or else as its suite."""
+        return (self.run.name or self.run.suite) if self.run else "unknown"
 
     @property
     def run_id(self) -> str:
@@ -223,12 +227,22 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
 
     # For people and machines
 
-    def print(self, width: int | None = None, *, file: IO[str] | None = None, **shown: Unpack[Shown]) -> None:
-        """Print it, to standard output unless `file` is given."""
-        show(self, width=width, file=file, shown=shown)
+    def print(
+        self,
+        width: int | None = None,
+        baseline: None = None,
+        *,
+        file: IO[str] | None = None,
+        console: Console | None = None,
+        **shown: Unpack[Shown],
+    ) -> None:
+        """Print it, to standard output unless a `file` or a `console` is given."""
+        _refuse_baseline(baseline)
+        show(self, width=width, file=file, console=console, shown=shown)
 
-    def render(self, width: int | None = None, **shown: Unpack[Shown]) -> str:
+    def render(self, width: int | None = None, baseline: None = None, **shown: Unpack[Shown]) -> str:
         """What `print` would print, as plain text."""
+        _refuse_baseline(baseline)
         return render(self, width=width, shown=shown)
 
     def __str__(self) -> str:
@@ -248,6 +262,13 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     def to_json(self, *, indent: int = 2) -> str:
         """`to_dict` as JSON text; `indent=0` for one line."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=indent or -1).decode()
+
+
+def _refuse_baseline(baseline: object) -> None:
+    if baseline is not None:
+        raise UsageError(
+            "a report is not compared with another one here", hint="print each of them; leave `baseline` out"
+        )
 
 
 __all__ = ["Report"]

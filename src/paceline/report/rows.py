@@ -19,40 +19,13 @@ from paceline.dataset.spec import EvaluatorSpec
 from paceline.errors import DatasetError
 from paceline.evaluators.base import EvaluationScalar
 from paceline.evaluators.prepare import merge_names
+from paceline.evaluators.results import EvaluationResult
+from paceline.evaluators.results import EvaluatorFailure as EvaluationFailure  # the record has theirs
 from paceline.journal.records import ErrorFacts, EvaluatorFacts, EvaluatorFailure, Key, OutcomeKind, Score
 from paceline.report.results import WITH_OUTPUT, in_order
 
 if TYPE_CHECKING:
     from paceline.engine.ports import Attempted, Turn
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationResult:
-    """One result of one evaluator."""
-
-    name: str
-    value: EvaluationScalar
-    reason: str | None = None
-    source: EvaluatorSpec
-    """The evaluator as a file would write it."""
-    evaluator_version: str | None = None
-    by: str = ""
-    """Its label, unique among the evaluators of the case."""
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationFailure:
-    """An evaluator that could not say anything."""
-
-    name: str
-    error_message: str
-    error_stacktrace: str
-    error_type: str | None = None
-    source: EvaluatorSpec
-    evaluator_version: str | None = None
-    by: str = ""
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,7 +186,8 @@ class Table:
 
     def _about_the_run(self, line: RunLine | ManifestLine | ResumedLine | EndedLine) -> None:
         match line:
-            case ManifestLine():
+            case ManifestLine() if self.run is None or not self.run.rescored_from:
+                # A rescoring comes to the end of the answers that there are, which is not that of its cases.
                 self.expected = line.keys
             case ResumedLine():
                 self.expected = self.expected if line.expected is None else line.expected

@@ -31,7 +31,7 @@ _WIDTH: Final = 80
 
 
 class Shown(TypedDict, total=False):
-    """What of the cases is shown; the names are those of Pydantic Evals."""
+    """What is shown; the names are those of Pydantic Evals, whose other flags are taken and change nothing."""
 
     include_cases: bool | None
     """A table of all cases; None (the default) where there are at most 50."""
@@ -48,6 +48,19 @@ class Shown(TypedDict, total=False):
     include_error_stacktrace: bool
     include_evaluator_failures: bool
     """On by default."""
+    include_averages: bool
+    """What each evaluator said over all cases; on by default."""
+
+    # Without effect: what they are about does not exist here, or looks the same for everybody.
+    include_removed_cases: bool
+    include_analyses: bool
+    input_config: Any
+    metadata_config: Any
+    output_config: Any
+    score_configs: Any
+    label_configs: Any
+    metric_configs: Any
+    duration_config: Any
 
 
 def render(report: Report[Any, Any, Any], *, width: int | None, shown: Shown) -> str:
@@ -58,8 +71,18 @@ def render(report: Report[Any, Any, Any], *, width: int | None, shown: Shown) ->
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def show(report: Report[Any, Any, Any], *, width: int | None, file: IO[str] | None, shown: Shown) -> None:
-    """Print the report."""
+def show(
+    report: Report[Any, Any, Any],
+    *,
+    width: int | None,
+    file: IO[str] | None,
+    console: Console | None,
+    shown: Shown,
+) -> None:
+    """Print the report, on a console of the caller's if there is one."""
+    if console is not None:
+        _print(report, console.file, console, shown)
+        return
     file = sys.stdout if file is None else file
     _print(report, file, _console(file, width, plain=False), shown)
 
@@ -84,7 +107,8 @@ def _print(report: Report[Any, Any, Any], file: IO[str], console: Console, shown
         raise TypeError(f"a report does not show {', '.join(sorted(unknown))}; it knows {known}")
     pen = Pen(getattr(file, "encoding", None) or "utf-8")
     for part in _parts(report, pen, shown):
-        console.print(part, soft_wrap=isinstance(part, str))
+        plain = isinstance(part, str)
+        console.print(part, soft_wrap=plain, markup=False, highlight=False, emoji=False)
 
 
 class Pen:
@@ -124,8 +148,11 @@ def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown) -> Iterator[Re
     if figures.verdict != "empty":
         yield _overview(figures, pen)
         evaluators = figures.evaluators
-        if evaluators.assertions or evaluators.scores or evaluators.labels or evaluators.failures:
-            yield _evaluators(figures, pen, failures=shown.get("include_evaluator_failures", True))
+        averages = shown.get("include_averages", True)
+        failures = shown.get("include_evaluator_failures", True)
+        told = evaluators.assertions or evaluators.scores or evaluators.labels
+        if (told and averages) or (evaluators.failures and failures):
+            yield _evaluators(figures, pen, averages=averages, failures=failures)
         if figures.causes and shown.get("include_errors", True):
             yield from _causes(figures, pen)
         if shown.get("include_error_stacktrace"):
@@ -270,34 +297,36 @@ def _attempts(figures: Figures) -> str:
 # Evaluators
 
 
-def _evaluators(figures: Figures, pen: Pen, *, failures: bool) -> RenderableType:
+def _evaluators(figures: Figures, pen: Pen, *, averages: bool, failures: bool) -> RenderableType:
     from rich.table import Table
 
     table = Table(box=pen.box, padding=(0, 1), title_justify="left", expand=False)
     table.add_column("Evaluator", overflow="fold")
     table.add_column("Result", overflow="fold")
     table.add_column("Cases", justify="right", overflow="fold")
+    for name, said, cases in _averages(figures) if averages else ():
+        table.add_row(pen.say(name), pen.say(said), cases)
+    for by, count in figures.evaluators.failures.items() if failures else ():
+        said = f"could not say anything of {counted(count, 'case')}"
+        table.add_row(pen.say(by), pen.say(said, "red"), "")
+    return table
+
+
+def _averages(figures: Figures) -> Iterator[tuple[str, str, str]]:
+    """Of everything that evaluators said: its name, the figures of it, how many cases stand behind them."""
     found = figures.evaluators
     for assertion in found.assertions:
         interval = _interval(assertion.true.interval, assertion.true.of)
         said = f"{percent(assertion.true.rate)} true ({interval})"
-        table.add_row(
-            pen.say(assertion.name), pen.say(said), f"{assertion.true.of:,}/{assertion.n_expected:,}"
-        )
+        yield assertion.name, said, f"{assertion.true.of:,}/{assertion.n_expected:,}"
     for score in found.scores:
         values = score.values
         said = f"mean {number(values.mean)}, median {number(values.p50)}"
         said += f", {number(values.min)} to {number(values.max)}"
-        table.add_row(pen.say(score.name), pen.say(said), f"{values.n:,}/{score.n_expected:,}")
+        yield score.name, said, f"{values.n:,}/{score.n_expected:,}"
     for label in found.labels:
         said = ", ".join(f"{word} {count:,}" for word, count in islice(label.counts.items(), 8))
-        table.add_row(pen.say(label.name), pen.say(said), f"{label.n:,}/{label.n_expected:,}")
-    if failures:
-        for by, count in found.failures.items():
-            table.add_row(
-                pen.say(by), pen.say(f"could not say anything of {counted(count, 'case')}", "red"), ""
-            )
-    return table
+        yield label.name, said, f"{label.n:,}/{label.n_expected:,}"
 
 
 # Failures
