@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Unpack
 
 from paceline.dataset.case import Case, InputsT, MetadataT, OutputT
 from paceline.dataset.rows import RowFile, is_row_file
@@ -45,6 +45,7 @@ __all__ = [
 
 TextFormat = Literal["yaml", "json"]
 Format = Literal["yaml", "json", "jsonl", "csv"]
+TaskOf: TypeAlias = Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT]
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -58,8 +59,23 @@ class RunInterrupted(KeyboardInterrupt):
 class Dataset(Generic[InputsT, OutputT, MetadataT]):
     """Cases, and the evaluators for all of them.
 
-    `cases` may be a `RowFile`, which streams: then they are only ever gone through, not held.
+    `cases` may be a `RowFile`, which streams: then they are only ever gone through, not held. With type
+    parameters, `Dataset[Question, str, Tags].from_file(...)`, the parts of its cases are made what these say.
     """
+
+    types: ClassVar[tuple[Any, ...]] = ()
+    """The type parameters: of inputs, expected output and metadata."""
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, kinds):
+            # A class of its own for each set of parameters: an alias would not tell its class methods.
+            from paceline.dataset.typed import says_something
+
+            kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+            if not any(map(says_something, kinds)):
+                return super().__class_getitem__(kinds)
+            return type(cls.__name__, (cls,), {"types": kinds, "__module__": cls.__module__})
 
     def __init__(
         self,
@@ -185,16 +201,27 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         cls, spec: DatasetSpec, custom: Sequence[type[Any]], *, where: str = "the dataset"
     ) -> Dataset[Any, Any, Any]:
         for number, case in enumerate(spec.cases, start=1):
-            called = repr(case.name) if case.name is not None else str(number)
-            case.evaluators = _built(case.evaluators, custom, f"{where}: case {called}")
+            called = f"{where}: case {number if case.name is None else repr(case.name)}"
+            case.evaluators = _built(case.evaluators, custom, called)
         for note in spec.notes:
             warnings.warn(note, stacklevel=3)
         return cls(
             name=spec.name,
-            cases=spec.cases,
+            cases=cls._typed(spec.cases, where),
             evaluators=_built(spec.evaluators, custom, where),
             report_evaluators=spec.report_evaluators,
         )
+
+    @classmethod
+    def _typed(cls, cases: Sequence[Case[Any, Any, Any]], where: str) -> Sequence[Case[Any, Any, Any]]:
+        if not cls.types:
+            return cases
+        from paceline.dataset.typed import typed_case
+
+        return [
+            typed_case(case, cls.types, where=f"{where}: case {case.name or number}")
+            for number, case in enumerate(cases, start=1)
+        ]
 
     def to_file(
         self,
@@ -233,20 +260,26 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
     # Running
 
-    def stream(self, task: Task | None = None, **options: Unpack[EvaluateOptions]) -> Stream:
+    def stream(
+        self, task: TaskOf[InputsT, OutputT] | None = None, **options: Unpack[EvaluateOptions]
+    ) -> Stream[InputsT, OutputT, MetadataT]:
         """Run the task on every case, and go through the results as they land: `async for done in ...`."""
         return Stream(job_of(self, task, Options.of(options)))
 
-    async def evaluate(self, task: Task | None = None, **options: Unpack[EvaluateOptions]) -> Report:
+    async def evaluate(
+        self, task: TaskOf[InputsT, OutputT] | None = None, **options: Unpack[EvaluateOptions]
+    ) -> Report[InputsT, OutputT, MetadataT]:
         """Run the task on every case and score what it answers. See `EvaluateOptions`."""
         return await evaluate(self, task, **options)
 
-    def evaluate_sync(self, task: Task | None = None, **options: Unpack[EvaluateOptions]) -> Report:
+    def evaluate_sync(
+        self, task: TaskOf[InputsT, OutputT] | None = None, **options: Unpack[EvaluateOptions]
+    ) -> Report[InputsT, OutputT, MetadataT]:
         """`evaluate` for code that is not async; works inside a running loop too."""
         return evaluate_sync(self, task, **options)
 
 
-class Stream:
+class Stream(Generic[InputsT, OutputT, MetadataT]):
     """A run whose results are gone through as they land, each one durable before it is handed out.
 
     Leaving the loop early cuts off what is in flight; what is on record stays, and a resume goes on from
@@ -256,7 +289,7 @@ class Stream:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._begun = False
-        self.report: Report | None = None
+        self.report: Report[InputsT, OutputT, MetadataT] | None = None
         """Of the whole run, once the loop has come to its end."""
 
     def __aiter__(self) -> AsyncIterator[CaseFinished]:
@@ -326,8 +359,10 @@ def _refuse_duplicates(cases: Iterable[Case[Any, Any, Any]]) -> None:
 
 
 async def evaluate(
-    dataset: Dataset[Any, Any, Any], task: Task | None = None, **options: Unpack[EvaluateOptions]
-) -> Report:
+    dataset: Dataset[InputsT, OutputT, MetadataT],
+    task: TaskOf[InputsT, OutputT] | None = None,
+    **options: Unpack[EvaluateOptions],
+) -> Report[InputsT, OutputT, MetadataT]:
     """Run the task on every case of the dataset and score what it answers.
 
     Cancelling it cuts off what is in flight; what is on record stays, and the same call goes on from there.
@@ -339,8 +374,10 @@ async def evaluate(
 
 
 def evaluate_sync(
-    dataset: Dataset[Any, Any, Any], task: Task | None = None, **options: Unpack[EvaluateOptions]
-) -> Report:
+    dataset: Dataset[InputsT, OutputT, MetadataT],
+    task: TaskOf[InputsT, OutputT] | None = None,
+    **options: Unpack[EvaluateOptions],
+) -> Report[InputsT, OutputT, MetadataT]:
     """`evaluate` for code that is not async.
 
     In the main thread, Ctrl-C lets what is in flight finish, then raises `RunInterrupted`.
@@ -377,6 +414,7 @@ def job_of(
         suite=suite or dataset.name or "unnamed",
         label=options.name or "",
         cases=dataset.cases,
+        types=dataset.types,
         custom=dataset.custom_evaluator_types,
         tasks={name: CallableTask(call) for name, call in tasks.items()},
         evaluators=(*dataset.evaluators, *evaluators),
@@ -394,12 +432,12 @@ def run_job(job: Job) -> Finished:
     return run_to_end(lambda: conduct(job, owns_process=True), debug=job.options.debug)
 
 
-def _delivered(finished: Finished) -> Report:
+def _delivered(finished: Finished) -> Report[Any, Any, Any]:
     if finished.ending.error is not None:
         raise finished.ending.error
     if finished.interrupts:
         path = finished.report.path
-        again = f"; `paceline resume {path}` or the same call goes on from there" if path else ""
+        again = f"; the same call with journal={str(path)!r} goes on from there" if path else ""
         raise RunInterrupted(finished.report, f"interrupted: what is on record is safe{again}")
     return finished.report
 

@@ -166,7 +166,8 @@ def _started(event: RunStarted) -> str:
     cases = "an open-ended source" if event.expected is None else _plural(event.expected, "case")
     parts = [f"{event.suite}: {cases}"]
     if event.done_before:
-        left = "" if event.expected is None else f", {event.expected - event.done_before:,} to run"
+        to_run = sum(event.open_reasons.values()) or max((event.expected or 0) - event.done_before, 0)
+        left = "" if event.expected is None else f", {to_run:,} to run"
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(event.open_reasons.items()))
         parts.append(f"{event.done_before:,} done before{left}" + (f" ({reasons})" if reasons else ""))
     parts.append(f"{event.concurrency:,} at a time, {event.order}")

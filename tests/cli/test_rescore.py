@@ -95,8 +95,9 @@ def test_a_resumed_rescoring_scores_the_run_that_it_was_started_for(shell: Shell
     told = shell.types("resume", "--json")
     assert told.exit_code == 0, told.output
     document = json.loads(told.stdout)
-    assert document["path"] != str(scored)
-    assert first_line(Path(document["path"])).rescored_from == str(scored), "the latest run is another one now"
+    line = first_line(Path(document["path"]))
+    assert line is not None
+    assert line.rescored_from == str(scored), "the latest run is the rescoring itself by now"
     assert (document["n"], document["n_passed"]) == (6, 6)
 
 
@@ -108,3 +109,29 @@ def test_a_run_that_is_not_finished_is_told_to_be_so(shell: Shell, suite: Path) 
     assert "warning: " in told.stderr
     assert "have no answer" in told.stderr
     assert "paceline resume old" in told.stderr
+
+
+def test_with_a_suite_its_cases_bring_their_own_evaluators(shell: Shell) -> None:
+    shell.write(
+        "own.py",
+        """
+        from paceline import Case, Dataset
+        from paceline.evaluators import Equals, EqualsExpected
+        def small(output): return output < 5
+        cases = [
+            Case(name="a", inputs=1, expected_output=1, evaluators=[small]),
+            Case(name="b", inputs=9, expected_output=9, evaluators=[small]),
+            Case(inputs=3, expected_output=3, evaluators=[small]),
+            Case(name="d", inputs=4, expected_output=4, evaluators=[Equals(5)]),
+        ]
+        dataset = Dataset(cases=cases, evaluators=[EqualsExpected()])
+        def task(x): return x
+        """,
+    )
+    shell.types("run", "own.py", "-o", "old")
+    refused = shell.types("rescore", "old")
+    assert refused.exit_code == 2
+    assert "case 'a' has evaluators of its own" in refused.stderr
+    document = json.loads(shell.types("rescore", "old", "--suite", "own.py", "--json").stdout)
+    assert (document["n"], document["n_passed"]) == (4, 2)
+    assert document["assertions"]["small"]["n_true"] == 2

@@ -6,16 +6,16 @@ import asyncio
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from paceline import Case, Dataset, Report, increment_eval_metric
+from paceline import Case, CaseLifecycle, Dataset, Report, increment_eval_metric
 from paceline.api import exit_code, job_of, run_job
 from paceline.conduct import Finished
 from paceline.engine.events import AnyEvent, RunStarted, Warned
 from paceline.errors import FingerprintChanged
-from paceline.evaluators import Contains, Equals, EqualsExpected
+from paceline.evaluators import Contains, Equals, EqualsExpected, EvaluatorContext
 from paceline.options import Options
 
 
@@ -244,3 +244,41 @@ def test_a_run_inside_somebody_elses_loop_leaves_their_process_alone(tmp_path: P
         return (await asyncio.to_thread(run, numbers(2), Counted(), tmp_path / "run")).pass_rate
 
     assert asyncio.run(server()) == 1.0
+
+
+# What was paid for
+
+
+class Fragile(CaseLifecycle[Any, Any, Any]):
+    """Its hooks fail as long as they are told to."""
+
+    broken: ClassVar[str] = ""
+
+    async def prepare_context(self, ctx: EvaluatorContext[Any, Any, Any]) -> EvaluatorContext[Any, Any, Any]:
+        self.fail_in("prepare_context")
+        return ctx
+
+    async def teardown(self, result: Any) -> None:
+        self.fail_in("teardown")
+
+    def fail_in(self, hook: str) -> None:
+        if self.broken == hook:
+            raise OSError("disk full")
+
+
+@pytest.mark.parametrize("hook", ["prepare_context", "teardown"])
+def test_an_answer_is_not_asked_for_again_because_a_hook_after_it_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    task, cases, told = Counted(), numbers(2), list[AnyEvent]()
+    monkeypatch.setattr(Fragile, "broken", hook)
+    first = run(cases, task, tmp_path / "run", lifecycle=Fragile)
+    assert [(row.error_stage, row.output) for row in first.failures] == [(hook, 0), (hook, 1)]
+    assert run(cases, task, tmp_path / "run", lifecycle=Fragile).exit_code() == 1, "it counts as done"
+    monkeypatch.setattr(Fragile, "broken", "")
+    again = run(cases, task, tmp_path / "run", lifecycle=Fragile, retry_errors=True, on_event=told.append)
+    assert again.passed
+    assert [case.output for case in again.cases] == [0, 1]
+    assert sorted(task.asked) == [0, 1]
+    (started,) = (event for event in told if isinstance(event, RunStarted))
+    assert (started.done_before, started.open_reasons) == (0, {"task_error": 2})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -126,3 +127,48 @@ def test_a_program_without_a_tracer_provider_never_loads_opentelemetry() -> None
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# In processes -------------------------------------------------------------------------------------
+
+
+def traceparent(question: str) -> str:
+    """Runs in another process."""
+    if question == "broken":
+        raise ValueError("no answer")
+    return os.environ["TRACEPARENT"]
+
+
+def test_attempts_in_processes_have_spans_that_these_processes_are_told_of(
+    exported: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRACEPARENT", "of whoever started the run")
+    cases = [Case(name=name, inputs=name) for name in ("a", "b", "broken")]
+    dataset = Dataset(name="letters", cases=cases)
+    report = dataset.evaluate_sync(
+        traceparent, journal=False, progress=False, isolation="process", max_concurrency=1
+    )
+    attempts = {
+        span.parent.span_id: span
+        for span in exported.get_finished_spans()
+        if span.name == "attempt" and span.parent
+    }
+    case_spans = {name: span for name, span in spans_of(exported).items() if name.startswith("case ")}
+    told = {}
+    for name, span in case_spans.items():
+        assert span.context
+        attempt = attempts[span.context.span_id]
+        assert attempt.context
+        told[name] = f"00-{attempt.context.trace_id:032x}-{attempt.context.span_id:016x}-01"
+        failed = attempt.status.status_code is trace.StatusCode.ERROR
+        assert failed == (name == "case broken")
+    assert {f"case {row.name}": row.output for row in report.cases} == {
+        "case a": told["case a"],
+        "case b": told["case b"],
+    }
+    (event,) = attempts[case_spans["case broken"].context.span_id].events  # type: ignore[union-attr]
+    assert event.attributes is not None
+    assert (event.attributes["exception.type"], event.attributes["exception.message"]) == (
+        "ValueError",
+        "no answer",
+    )

@@ -182,6 +182,8 @@ def be_born(order: Mapping[str, Any]) -> None:
         os.close(said)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115  # for good
+    sys.stderr = open(2, "w", closefd=False, buffering=1)  # noqa: SIM115
     os.environ.update(order.get("environ", {}))
     install(order.get("faults", {}))
     sys.path[0] = order["folder"]

@@ -197,7 +197,7 @@ CALLS = {
         report = dataset.evaluate_sync(task, **options)
         print("scored", report.n_scored)
     except RunInterrupted as stopped:
-        print("interrupted", stopped.report.n, stopped, flush=True)
+        print("interrupted", len(stopped.report.rows), stopped, flush=True)
         sys.exit(4)
     """,
     "sync, uncaught": """
@@ -248,7 +248,7 @@ def test_a_script_is_told_of_an_interrupt_once_what_was_in_flight_has_finished(
     (tmp_path / "go").touch()
     assert ended_soon(child) == 4, child.err
     assert f"interrupted {4 + AT_ONCE}" in child.out
-    assert "the same call goes on from there" in child.out
+    assert "the same call with journal='out' goes on from there" in child.out
     script_goes_on(nursery, witness)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from paceline.errors import UsageError
 from paceline.evaluators import EvaluatorContext
-from paceline.evaluators.calls import FIELD_OF
+from paceline.evaluators.calls import FIELD_OF, call_by_name
 from paceline.evaluators.prepare import prepare
 from tests.evaluators.cases import finished
 
@@ -89,7 +89,7 @@ def test_a_function_is_given_what_it_names(function: Callable[..., object], expe
 
 @pytest.mark.parametrize(
     "function",
-    [lambda c: c, lambda whatever, limit=3: whatever, lambda *seen: seen[0], lambda context: context],
+    [lambda c: c, lambda x, limit=3: x, lambda *seen: seen[0], lambda context: context],
 )
 def test_a_lone_parameter_of_another_name_gets_the_context(function: Callable[..., object]) -> None:
     assert said(function) is CASE
@@ -147,3 +147,15 @@ def test_a_function_whose_parameters_cannot_be_read_is_refused() -> None:
 
     with pytest.raises(UsageError, match="cannot be read"):
         prepare([Unreadable()])
+
+
+def test_a_lone_parameter_that_names_nothing_known_is_refused_not_handed_something_else() -> None:
+    def nonempty(answer: str) -> bool:
+        return bool(answer)
+
+    def without_annotation(answer):  # type: ignore[no-untyped-def]
+        return bool(answer)
+
+    for function in (nonempty, without_annotation):
+        with pytest.raises(UsageError, match="asks for 'answer'"):
+            call_by_name(function, label="nonempty")

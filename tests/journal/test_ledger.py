@@ -18,6 +18,7 @@ from paceline.journal.records import (
     AttemptLine,
     BeginLine,
     EndedLine,
+    ErrorFacts,
     Key,
     KeyedLine,
     Line,
@@ -125,6 +126,23 @@ def test_an_outcome_that_holds_the_output_is_where_scoring_finds_it(place: Path)
     assert isinstance(stored, Recorded)
     assert isinstance(stored.line, OutcomeLine)
     assert bytes(stored.line.output) == b'"out"'
+
+
+@pytest.mark.parametrize("stage", ["prepare_context", "teardown"])
+@pytest.mark.parametrize("how", ["task_error", "timeout"])
+def test_a_failure_after_the_answer_leaves_only_scoring_to_be_tried_again(
+    place: Path, how: str, stage: str
+) -> None:
+    error = ErrorFacts(type="OSError", stage=stage)
+    at_once = begin("a"), outcome("a", how, True, output=raw("out"), error=error)
+    apart = begin("a"), output("a"), outcome("a", how, error=error)
+    for history in (at_once, apart):
+        assert isinstance(state_of(place, *history), Done)
+        state = state_of(place, *history, retry_errors=True)
+        assert isinstance(state, ToScore)
+        assert state.outcome == how
+    asked_again = begin("a"), outcome("a", how, error=ErrorFacts(type="OSError", stage="setup"))
+    assert state_of(place, *asked_again, retry_errors=True) == OpenAgain(how, 1)
 
 
 def test_scores_that_have_landed_are_found_and_count_in_the_verdict(place: Path) -> None:

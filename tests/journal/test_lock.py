@@ -241,3 +241,17 @@ def test_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path / "run.jsonl", run_line(), redactor=PLAIN)
     journal.append(begin("a"))
     journal.close()
+
+
+def test_a_lock_file_holds_no_arguments_for_they_may_be_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["/opt/tools/judge.py", "--api-key", "s3cr3t-of-mine"])
+    lock = acquire(tmp_path / "run.lock")
+    try:
+        written = lock.path.read_text()
+        assert set(json.loads(written)) == {"pid", "host", "since", "program"}
+        assert "judge.py" in written
+        assert "s3cr3t" not in written
+    finally:
+        lock.release()

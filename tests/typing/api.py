@@ -38,7 +38,8 @@ from paceline import (
     set_eval_attribute,
     verify,
 )
-from paceline.evaluators import Contains, EqualsExpected, instant
+from paceline.engine.events import AnyEvent, Gauge
+from paceline.evaluators import Contains, EqualsExpected, EvaluationResult, EvaluatorFailure, instant
 
 
 @dataclass(frozen=True)
@@ -111,22 +112,62 @@ def ask_blocking(question: Question) -> str:
     return question.text
 
 
+def count_words(text: str) -> str:
+    return str(len(text.split()))
+
+
+async def count_letters(question: Question) -> int:
+    return len(question.text)
+
+
+class Bar:
+    """A progress view of a user's own."""
+
+    def start(self, gauge: Gauge) -> None: ...
+
+    def __call__(self, event: AnyEvent) -> None: ...
+
+    def stop(self) -> None: ...
+
+
 def from_a_script() -> None:
     report = dataset.evaluate_sync(ask_blocking, max_concurrency=50, repeat=3, retry_task=2, timeout=30)
-    assert_type(report, Report)
+    assert_type(report, Report[Question, str, dict[str, int]])
+    assert_type(report.cases[0].inputs, Question)
+    assert_type(report.cases[0].output, str)
+    assert_type(report.failures[0].metadata, dict[str, int] | None)
     report.print()
+    report.print(80, include_averages=False, include_removed_cases=True, include_analyses=True)
     names = [row.name for row in report.cases] + [row.name for row in report.failures]
     assert_type(names, list[str])
     as_text: str = report.to_json()
     print(names, as_text)
     dataset.evaluate_sync(ask, max_concurrency=None, journal=False, lifecycle=Prepared, progress=False)
     dataset.evaluate_sync(ask, max_concurrency="auto", journal="runs/capitals", metadata={"model": "small"})
-    assert_type(evaluate_sync(dataset, ask), Report)
+    assert_type(evaluate_sync(dataset, ask), Report[Question, str, dict[str, int]])
+    dataset.evaluate_sync(variants={"small": ask, "large": ask_blocking}, retry_evaluators={"attempts": 2})
+    dataset.evaluate_sync(ask, isolation="process", durability="os", redact=["ssn"], progress=Bar())
+
+    # What a checker has to refuse: an ignore that is not needed is an error too.
+    dataset.evaluate_sync(count_words)  # type: ignore[arg-type]  # takes something else
+    dataset.evaluate_sync(count_letters)  # type: ignore[arg-type]  # answers something else
+    dataset.evaluate_sync(ask, isolation="fork")  # type: ignore[arg-type]
+    dataset.evaluate_sync(ask, durability="memory")  # type: ignore[arg-type]
+    dataset.evaluate_sync(ask, progress=object())  # type: ignore[arg-type]
+    dataset.evaluate_sync(ask, lifecycle=3)  # type: ignore[arg-type]
+    dataset.evaluate_sync(ask, budget=5)  # type: ignore[arg-type]
+    dataset.evaluate_sync(ask, retry_task="3")  # type: ignore[arg-type]
 
 
 async def from_a_running_loop() -> EvaluationReport:
-    assert_type(await evaluate(dataset, ask, max_concurrency=1), Report)
+    assert_type(await evaluate(dataset, ask, max_concurrency=1), Report[Question, str, dict[str, int]])
     return await dataset.evaluate(ask, evaluator_concurrency=4, budget={"failures": 3}, order="given")
+
+
+def what_was_said(report: Report[Question, str, dict[str, int]]) -> None:
+    row = report.cases[0]
+    assert_type(row.assertions["EqualsExpected"], EvaluationResult)
+    assert_type(row.evaluator_failures, list[EvaluatorFailure])
 
 
 def afterwards() -> None:
@@ -142,7 +183,7 @@ async def as_they_land() -> None:
     running = dataset.stream(ask, max_concurrency=5)
     async for done in running:
         assert_type(done, CaseFinished)
-    assert_type(running.report, Report | None)
+    assert_type(running.report, Report[Question, str, dict[str, int]] | None)
 
 
 Told = (

@@ -16,6 +16,7 @@ from typing import Any
 
 from paceline.api import Dataset, job_of
 from paceline.conduct import Job
+from paceline.conduct.supply import supply_of
 from paceline.engine.retry import Retry
 from paceline.engine.source import Named
 from paceline.errors import SuiteError, UsageError

@@ -131,7 +131,9 @@ class Conductor:
                 self.forecast = Forecast(self.gauge, (turn.key.case for turn in gathered), durations)
         if ledger is not None:
             self._count_done(ledger.tally(), source.reasons)
-        return ToDo(source=source, ledger=ledger, cases=cases, order=order, digest=digest)
+        todo = ToDo(source=source, ledger=ledger, cases=cases, order=order, digest=digest)
+        self.gauge.expected = self._expected_of_all(todo)
+        return todo
 
     def _count_done(self, tally: Tally, reopened: Mapping[str, int]) -> None:
         """Start the gauge where earlier processes have left the run."""
@@ -147,6 +149,7 @@ class Conductor:
             self.job.cases,
             keep=self.job.keep,
             custom=self.job.custom,
+            types=self.job.types,
             # One by one means in the order of the dataset, unless another one is asked for.
             order="given" if options.order == "auto" and self.plan.one_by_one else options.order,
             durations=self._durations,
@@ -286,11 +289,11 @@ class Conductor:
     def _executor(self) -> Executor:
         options, tasks = self.options, self.job.tasks
         concurrency = self.plan.concurrency or 512
+        around = self.tracing.attempt if self.tracing is not None else None
         if options.isolation == "process":
             from paceline.engine.executors.process import ProcessExecutor
 
-            return ProcessExecutor(tasks, concurrency=concurrency)
-        around = self.tracing.attempt if self.tracing is not None else None
+            return ProcessExecutor(tasks, concurrency=concurrency, around=around)
         return LocalExecutor(
             tasks, concurrency=concurrency, inline=options.debug, around=around, clock=self.clock
         )
@@ -325,7 +328,7 @@ class Conductor:
             run_id=self.run_id,
             suite=self.job.suite,
             path=str(self.path or ""),
-            expected=todo.source.expected,
+            expected=self.gauge.expected,
             done_before=self.gauge.done,
             open_reasons=dict(todo.source.reasons) if todo.ledger is not None else {},
             done_before_by={**done, "passed": tally.passed} if tally else {},

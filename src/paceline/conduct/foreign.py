@@ -68,7 +68,9 @@ def _result(name: str, row: Row, where: str) -> Result:
         seconds=_seconds(row, where),
         on_record=False,
     )
-    return Result(name, Case(name=name, inputs=_first(row, ALIASES["inputs"]), expected_output=expected), stored)
+    return Result(
+        name, Case(name=name, inputs=_first(row, ALIASES["inputs"]), expected_output=expected), stored
+    )
 
 
 def _seconds(row: Row, where: str) -> float:
@@ -136,7 +138,9 @@ def _name(row: Row, where: str) -> str:
         case None | "":
             raise DatasetError(f"{where}: there is no name", hint=f"a row has one of {', '.join(NAMES)}")
         case other:
-            raise DatasetError(f"{where}: its name is {other!r:.60}", hint="a name is text, or a whole number")
+            raise DatasetError(
+                f"{where}: its name is {other!r:.60}", hint="a name is text, or a whole number"
+            )
 
 
 def _has(row: Mapping[str, Any], fields: Sequence[str]) -> bool:

@@ -28,6 +28,8 @@ class Job:
     """What this run is called, if it has a name of its own."""
     cases: Any = ()
     """A sequence of cases, or a `RowFile`."""
+    types: tuple[Any, ...] = ()
+    """What inputs, expected output and metadata of rows are to be, where the dataset says."""
     custom: tuple[type[Any], ...] = ()
     """Evaluator classes that rows may name."""
     tasks: Mapping[str, CallableTask] = field(default_factory=dict)

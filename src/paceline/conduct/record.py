@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from paceline import values
-from paceline.engine.bookkeeping import verdict
 from paceline.engine.budget import Budget, Purse, Spent
 from paceline.engine.ports import Stored
 from paceline.errors import FingerprintChanged, JournalBroken, JournalBusy, JournalError
@@ -34,6 +33,7 @@ from paceline.journal.records import (
     RunLine,
     ScoresLine,
     key_of,
+    verdict,
 )
 from paceline.journal.redaction import Redactor
 

@@ -26,6 +26,7 @@ from paceline.journal.reading import FileSource, Recorded
 from paceline.journal.records import BeginLine, ErrorClass, ErrorFacts, Key, RunLine, key_of
 from paceline.options import Options
 from paceline.report import Report
+from paceline.report.reckoning import NOT_RUN
 from paceline.report.rows import ReportCase, ReportCaseFailure
 from paceline.runs import first_line
 
@@ -52,9 +53,9 @@ class Stock(NamedTuple):
 
     suite: str
     answers: Callable[[], Iterable[Answered]]
-    count: int
+    answered: int
     expected: int
-    """Keys that the run has. More than `count` where it is not finished."""
+    """Keys that the run has. More than those answered where it is not finished."""
     evaluators: Sequence[object]
     named: set[str]
     """Names of its cases, as far as somebody expects something of them."""
@@ -82,13 +83,13 @@ def rescoring_job(
         stock = _stock_of_file(Path(path), evaluators, gold)
     else:
         stock = _stock_of_run(Path(path), evaluators, gold, suite)
-    if stock.count == 0:
+    if stock.answered == 0:
         raise UsageError(f"there is nothing to score in {path}", hint="`paceline resume` it first")
     if gold:
         _hold_against(stock, gold, path, warn)
-    if stock.count < stock.expected:
+    if stock.answered < stock.expected:
         warn(
-            f"{path} is not finished: {stock.expected - stock.count} of its {stock.expected} cases have no "
+            f"{path} is not finished: {stock.expected - stock.answered} of its {stock.expected} cases have no "
             f"answer, so this is incomplete as well; `paceline resume {path}` it first"
         )
     return Job(
@@ -105,9 +106,7 @@ def rescoring_job(
     )
 
 
-def _hold_against(
-    stock: Stock, gold: Mapping[str, Any], path: object, warn: Callable[[str], object]
-) -> None:
+def _hold_against(stock: Stock, gold: Mapping[str, Any], path: object, warn: Callable[[str], object]) -> None:
     unknown = [name for name in gold if name not in stock.named]
     if len(unknown) == len(gold):
         raise UsageError(
@@ -135,7 +134,7 @@ def _stock_of_file(path: Path, evaluators: Sequence[object] | None, gold: Mappin
     return Stock(
         suite=path.stem,
         answers=lambda: answers,
-        count=len(answers),
+        answered=len(answers),
         expected=len(answers),
         evaluators=evaluators,
         named={answer.key.case for answer in answers if answer.key.case in gold},
@@ -149,6 +148,7 @@ def _stock_of_run(
     suite: Callable[[], Iterable[Named]] | None,
 ) -> Stock:
     report = Report.read(path)
+    figures = report.figures
     run = first_line(path)
     assert run is not None, "a report could be read"
     written, named = _begun(path, gold)
@@ -160,8 +160,8 @@ def _stock_of_run(
     return Stock(
         suite=run.suite,
         answers=lambda: _answers(report, own),
-        count=len(report.cases) + len(report.failures),
-        expected=report.n_expected,
+        answered=figures.n - sum(figures.outcomes[outcome] for outcome in NOT_RUN),
+        expected=figures.n_expected,
         evaluators=rebuilt(run) if evaluators is None else evaluators,
         named=named,
         variants=run.variants,

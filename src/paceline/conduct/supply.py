@@ -16,6 +16,7 @@ from paceline.dataset.case import Case
 from paceline.dataset.identity import identify
 from paceline.dataset.rows import RowFile
 from paceline.dataset.spec import EvaluatorSpec
+from paceline.dataset.typed import typed_case
 from paceline.engine.events import AnyEvent, CaseFinished, Gauge
 from paceline.engine.order import arrange
 from paceline.errors import DatasetError, UsageError
@@ -48,6 +49,7 @@ def supply_of(
     *,
     keep: Selection | None = None,
     custom: Sequence[type[Any]] = (),
+    types: tuple[Any, ...] = (),
     order: Order = "auto",
     durations: Callable[[], Mapping[str, float]] | None = None,
     whole: bool = True,
@@ -61,9 +63,9 @@ def supply_of(
     """
     if isinstance(cases, RowFile):
         if cases.path.stat().st_size > IN_MEMORY_UP_TO and keep is None:
-            return _streamed(cases, custom, order)
+            return _streamed(cases, custom, types, order)
         cases.check()
-        everything: Iterable[Named] = _with_evaluators(cases.names(), custom)
+        everything: Iterable[Named] = _completed(cases.names(), custom, types)
     else:
         everything = identify(cases)
     named = list(everything if keep is None else keep(everything))
@@ -109,7 +111,7 @@ class Forecast:
         self._gauge.longest_left = self._seconds[self._longest_last[-1]] if self._longest_last else 0.0
 
 
-def _streamed(rows: RowFile, custom: Sequence[type[Any]], order: str) -> Supply:
+def _streamed(rows: RowFile, custom: Sequence[type[Any]], types: tuple[Any, ...], order: str) -> Supply:
     if order in ("longest", "shuffle"):
         raise DatasetError(
             f"{rows.path} is streamed, so its cases cannot be put in another order ({order})",
@@ -117,19 +119,21 @@ def _streamed(rows: RowFile, custom: Sequence[type[Any]], order: str) -> Supply:
         )
     summary = rows.check()
     return Supply(
-        named=lambda: _with_evaluators(rows.names(), custom), count=summary.n, digest=summary.digest
+        named=lambda: _completed(rows.names(), custom, types), count=summary.n, digest=summary.digest
     )
 
 
-def _with_evaluators(named: Iterable[Named], custom: Sequence[type[Any]]) -> Iterator[Named]:
-    """The evaluators that rows bring along are specs until here."""
+def _completed(
+    named: Iterable[Named], custom: Sequence[type[Any]], types: tuple[Any, ...]
+) -> Iterator[Named]:
+    """The evaluators that rows bring along are specs until here, and their parts plain data."""
     for name, case in named:
         if case.evaluators:
             case.evaluators = tuple(
                 build(each, custom, where=each.where) if isinstance(each, EvaluatorSpec) else each
                 for each in case.evaluators
             )
-        yield name, case
+        yield name, typed_case(case, types, where=f"case {name}") if types else case
 
 
 def _check_evaluators(name: str, case: Case[Any, Any, Any]) -> None:

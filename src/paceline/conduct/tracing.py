@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from paceline.engine.ports import Work
     from paceline.evaluators.base import EvaluatorContext
     from paceline.evaluators.prepare import Prepared
-    from paceline.journal.records import Key
+    from paceline.journal.records import ErrorFacts, Key
 
 NANOSECONDS: Final = 1_000_000_000
 
@@ -77,10 +78,10 @@ class Tracing:
                 pass
 
     @contextmanager
-    def attempt(self, work: Work) -> Iterator[None]:
+    def attempt(self, work: Work) -> Iterator[AttemptTrace]:
         """Around one attempt of the task."""
-        with self._inside(work.key, "attempt", {"paceline.attempt": work.attempt}):
-            yield
+        with self._inside(work.key, "attempt", {"paceline.attempt": work.attempt}) as span:
+            yield AttemptTrace(span)
 
     @contextmanager
     def evaluator(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> Iterator[None]:
@@ -92,12 +93,12 @@ class Tracing:
             yield
 
     @contextmanager
-    def _inside(self, key: Key, name: str, attributes: dict[str, Any]) -> Iterator[None]:
+    def _inside(self, key: Key, name: str, attributes: dict[str, Any]) -> Iterator[Span]:
         parent = trace.set_span_in_context(self._cases.get(key, self._run))
         token = otel_context.attach(parent)
         try:
-            with self._tracer.start_as_current_span(name, attributes=attributes):
-                yield
+            with self._tracer.start_as_current_span(name, attributes=attributes) as span:
+                yield span
         finally:
             otel_context.detach(token)
 
@@ -112,6 +113,32 @@ class Tracing:
             attributes=attributes,
             start_time=int(at * NANOSECONDS),
         )
+
+
+class AttemptTrace:
+    """The span of an attempt, for whoever carries it out in another process."""
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """Environment variables that make spans of another process children of this one."""
+        carrier: dict[str, str] = {}
+        TraceContextTextMapPropagator().inject(carrier, trace.set_span_in_context(self._span))
+        return {name.upper(): value for name, value in carrier.items()}
+
+    def tell_error(self, error: ErrorFacts) -> None:
+        """What an exception tells by passing through."""
+        self._span.add_event(
+            "exception",
+            {
+                "exception.type": error.type,
+                "exception.message": error.message,
+                "exception.stacktrace": error.trace,
+            },
+        )
+        self._span.set_status(Status(StatusCode.ERROR, f"{error.type}: {error.message[:500]}"))
 
 
 def _tell_result(span: Span, event: CaseFinished) -> None:

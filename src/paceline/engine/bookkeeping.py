@@ -30,6 +30,7 @@ from paceline.journal.records import (
     Score,
     ScoresLine,
     key_of,
+    verdict,
 )
 
 Listener = Callable[[AnyEvent], None]
@@ -238,17 +239,6 @@ class Bookkeeper:
             except BaseException as error:
                 self._listeners.remove(listener)
                 complain(f"paceline: on_event raised {type(error).__name__}, and is not called again")
-
-
-def verdict(scores: Iterable[Score]) -> bool | None:
-    """Whether all assertions among the scores are true; None where there is none."""
-    passed: bool | None = None
-    for score in scores:
-        if score.value is False:
-            return False
-        if score.value is True:
-            passed = True
-    return passed
 
 
 def countable(metrics: Mapping[str, Any]) -> dict[str, int | float]:

@@ -36,14 +36,13 @@ def interrupts(
     """Turn signals into messages to the run; yields the list of those that came."""
     came: list[signal.Signals] = []
 
-    def arrived(number: signal.Signals) -> None:
-        came.append(number)
-        if len(came) == 1:
-            drain(f"{number.name} received")
-        elif len(came) == 2:
-            cancel(f"{number.name} received twice")
-        else:
+    def arrived(number: int, _frame: FrameType | None) -> None:
+        came.append(signal.Signals(number))
+        if len(came) > 2:
             os._exit(130)
+        heed, how_often = (drain, "") if len(came) == 1 else (cancel, " twice")
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the run is over
+            loop.call_soon_threadsafe(heed, f"{came[-1].name} received{how_often}")
 
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -53,7 +52,9 @@ def interrupts(
         before = signal.getsignal(number)
         if before == signal.SIG_IGN:
             continue  # `nohup` and friends said so
-        loop.add_signal_handler(number, arrived, number)
+        # The first wakes the loop; alone it would come too late where that is blocked.
+        loop.add_signal_handler(number, _nothing)
+        signal.signal(number, arrived)
         taken.append((number, before))
     _runs_listening.append(came)
     try:
@@ -65,3 +66,7 @@ def interrupts(
             loop.remove_signal_handler(number)
             if before is not None:
                 signal.signal(number, before)
+
+
+def _nothing() -> None:
+    """What was to be done is done already."""

@@ -13,7 +13,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from paceline import values
-from paceline.engine.bookkeeping import countable, verdict
+from paceline.engine.bookkeeping import countable
 from paceline.engine.complaints import complain
 from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
@@ -27,7 +27,7 @@ from paceline.engine.retry import next_wait
 from paceline.engine.scoring import Found
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, prepare
-from paceline.journal.records import ErrorFacts, EvaluatorFailure, OutcomeKind, Score
+from paceline.journal.records import ErrorFacts, EvaluatorFailure, OutcomeKind, Score, verdict
 
 if TYPE_CHECKING:
     from paceline.engine.run import Run

@@ -17,7 +17,7 @@ from paceline.engine.ports import Stored, Turn
 from paceline.evaluators.prepare import prepare
 from paceline.journal.digest import KeyDigest
 from paceline.journal.ledger import Changed, Done, Interrupted, KeyState, New, OpenAgain, ToScore
-from paceline.journal.records import Key
+from paceline.journal.records import FINAL, Key
 
 AnyCase = Case[Any, Any, Any]
 Named = tuple[str, AnyCase]
@@ -113,7 +113,8 @@ class OpenKeys:
                 turn.tried, turn.on_record = attempts, True
                 if self._stored is not None:
                     turn.stored = self._stored(paid)
-                return "not scored"
+                # Told by how it ended where that was an end: it counts as done as long as nobody retries it.
+                return paid.outcome if paid.outcome in FINAL else "not scored"
 
 
 def turns_of(

@@ -116,7 +116,10 @@ def _already_bound(function: Callable[..., object]) -> set[str]:
 
 
 def _lone(parameters: list[inspect.Parameter]) -> inspect.Parameter | None:
-    """The parameter that gets the context because nothing else is asked for, whatever its name."""
+    """The parameter that gets the context because nothing else is asked for.
+
+    Only under a name that means it: `def check(answer)` wants the output, and would be green for any.
+    """
     if any(_field_of(one) is not None for one in parameters):
         return None
     asked = [one for one in parameters if one.default is one.empty and one.kind in _BY_POSITION]
@@ -125,7 +128,9 @@ def _lone(parameters: list[inspect.Parameter]) -> inspect.Parameter | None:
     if len(asked) != 1:
         return None
     (only,) = asked
-    return only if only.annotation is only.empty or only.kind is only.VAR_POSITIONAL else None
+    # `ctx` and `context` are known by name already; a lambda over the context is often written so.
+    meant = only.name in ("c", "x", "_") and only.annotation is only.empty
+    return only if meant or only.kind is only.VAR_POSITIONAL else None
 
 
 def _is_annotated_as_context(parameter: inspect.Parameter) -> bool:

@@ -36,11 +36,13 @@ def spell_for_record(evaluator: object) -> Spec | None:
 def spell_truly(evaluator: object) -> Spec | None:
     """The short form, where the same evaluator can be made of it again; None where it cannot."""
     try:
-        written, spelt = _short_form(evaluator), spell(evaluator)
+        spelt = spell(evaluator)
+        # A date is text in JSON, and a tuple is a list: made of that, it would say something else.
+        same = msgspec.json.decode(msgspec.json.encode(spelt)) == _short_form(evaluator)
     except Exception:
         # Someone else's `as_spec`: a run does not depend on how its evaluators are spelt.
         return None
-    return spelt if spelt == written else None  # a date is text in JSON, and a tuple is a list
+    return spelt if same else None
 
 
 def _short_form(evaluator: Any) -> Spec:

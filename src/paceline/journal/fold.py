@@ -28,13 +28,17 @@ from paceline.journal.compact import (
 from paceline.journal.encoding import LineDamaged, parse, unseal, without_right_seal
 from paceline.journal.reading import Chunk
 from paceline.journal.records import (
+    AFTER_TASK,
     NOTHING,
     EndedLine,
     ManifestLine,
     OutcomeKind,
     ResumedLine,
     RunLine,
+    verdict,
 )
+
+_CODE_OF = {True: PASSED, False: FAILED, None: UNASSERTED}
 
 
 class Fold:
@@ -120,15 +124,15 @@ class Fold:
         key = hash((line.case, line.repeat, line.variant)) & KEY_BITS
         attempts = line.attempt if line.attempt < MANY else self._many(key, line.attempt)
         paid = keys.paid.pop(key, None) if keys.paid else None
-        code = _verdict(line, paid) if line.outcome == "scored" else CODES[line.outcome]
-        if code > LAST_DONE:
-            self._stays_open(key, line, offset, paid)
+        code = _code(line, paid) if line.outcome == "scored" else CODES[line.outcome]
+        if code > LAST_DONE or (line.error is not None and line.error.stage in AFTER_TASK):
+            self._keep_paid(key, line, offset, paid)
         elif keys.spent:
             keys.spent.pop(key, None)
         content = keys.known.get(key, 0) >> CONTENT_SHIFT
         keys.known[key] = content << CONTENT_SHIFT | attempts << ATTEMPTS_SHIFT | code
 
-    def _stays_open(self, key: int, line: _Outcome, offset: int, paid: Paid | None) -> None:
+    def _keep_paid(self, key: int, line: _Outcome, offset: int, paid: Paid | None) -> None:
         """Whatever the outcome, a task that has answered is not asked again."""
         self._spend(key, line.seconds)
         if bytes(line.output):
@@ -234,6 +238,10 @@ class _Scores(_Narrow, tag="scores", gc=False):
     scores: list[_Value] = []
 
 
+class _Error(msgspec.Struct, gc=False):
+    stage: str = "task"
+
+
 class _Outcome(_Narrow, tag="outcome", gc=False):
     case: str
     outcome: OutcomeKind
@@ -243,6 +251,7 @@ class _Outcome(_Narrow, tag="outcome", gc=False):
     seconds: float = 0.0
     scores: list[_Value] = []
     failures: list[Any] = []
+    error: _Error | None = None
     output: msgspec.Raw = NOTHING
 
 
@@ -273,14 +282,9 @@ def _land(paid: Paid, scores: list[_Value], offset: int) -> None:
     paid.assertions += [score.value for score in scores if isinstance(score.value, bool)]
 
 
-def _verdict(line: _Outcome, paid: Paid | None) -> int:
+def _code(line: _Outcome, paid: Paid | None) -> int:
     """Whether a scored key passed: at least one assertion, all true, and no evaluator failed."""
-    passed = UNASSERTED
-    for score in line.scores:
-        if score.value is False:
-            return FAILED
-        if score.value is True:
-            passed = PASSED
     if line.failures or (paid is not None and not all(paid.assertions)):
         return FAILED
-    return PASSED if paid is not None and paid.assertions else passed
+    said = verdict(line.scores)
+    return PASSED if said is None and paid is not None and paid.assertions else _CODE_OF[said]

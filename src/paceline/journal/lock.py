@@ -34,11 +34,12 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     since: float
     """Seconds since the epoch."""
-    command: str
+    program: str
+    """Its name only: arguments may hold secrets, and this file is not redacted."""
 
     def __str__(self) -> str:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
-        return f"process {self.pid} on {self.host} since {since} ({self.command})"
+        return f"process {self.pid} on {self.host} since {since} ({self.program})"
 
 
 class _Registry:
@@ -122,7 +123,7 @@ def owner_of(path: Path) -> Owner | None:
             holder = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, wanted))
             if holder[_TYPE] == fcntl.F_UNLCK:
                 return None
-            return _read_owner(fd) or Owner(pid=holder[_PID], host="", since=0.0, command="just starting")
+            return _read_owner(fd) or Owner(pid=holder[_PID], host="", since=0.0, program="just starting")
         finally:
             os.close(fd)
 
@@ -168,5 +169,6 @@ def _read_owner(fd: int) -> Owner | None:
 
 
 def _myself() -> Owner:
-    command = " ".join(sys.argv)[:500].encode("utf-8", "backslashreplace").decode()
-    return Owner(pid=os.getpid(), host=os.uname().nodename, since=time.time(), command=command)
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    program = (name or "python")[:100].encode("utf-8", "backslashreplace").decode()
+    return Owner(pid=os.getpid(), host=os.uname().nodename, since=time.time(), program=program)

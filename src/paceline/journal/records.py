@@ -19,7 +19,8 @@ resume (`ledger`).
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -42,6 +43,10 @@ FINAL: frozenset[str] = frozenset({"scored", "task_error", "timeout"})
 """Outcomes that a resume leaves alone, unless told to retry errors."""
 
 ErrorClass = Literal["rate_limited", "transient", "permanent", "timeout", "infrastructure", "cancelled"]
+
+
+AFTER_TASK: frozenset[str] = frozenset({"prepare_context", "teardown"})
+"""Stages of a failure that came after the task's answer: that is on record, and not asked for again."""
 
 
 NOTHING = msgspec.Raw()
@@ -252,6 +257,24 @@ Line: TypeAlias = (
     | EndedLine
 )
 KeyedLine: TypeAlias = BeginLine | AttemptLine | OutputLine | ScoresLine | OutcomeLine
+
+
+class Valued(Protocol):
+    """What an evaluator said, as far as it matters for whether a case passed."""
+
+    @property
+    def value(self) -> bool | int | float | str: ...
+
+
+def verdict(scores: Iterable[Valued]) -> bool | None:
+    """Whether all assertions among the scores are true; None where there is none."""
+    passed: bool | None = None
+    for score in scores:
+        if score.value is False:
+            return False
+        if score.value is True:
+            passed = True
+    return passed
 
 
 def key_of(line: KeyedLine) -> Key:

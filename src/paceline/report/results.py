@@ -32,8 +32,17 @@ class Results(NamedTuple):
 def merged(tellings: Iterable[Telling], order: Sequence[str]) -> Results:
     """What these lines tell, given in the journal's order; `order` are labels of the run's evaluators."""
     said: dict[str, tuple[list[Score], list[EvaluatorFailure]]] = {}
+    failed: set[str] = set()
+    """By an earlier outcome. Whoever goes on from there asks them again, and they may have nothing to say."""
     for line in tellings:
-        said.update(_by_evaluator(line))
+        told = _by_evaluator(line)
+        failed -= told.keys()
+        if isinstance(line, OutcomeLine):
+            for label in failed:
+                del said[label]
+        said.update(told)
+        if isinstance(line, OutcomeLine):
+            failed = {label for label, (_, failures) in said.items() if failures}
     labels = in_order(said, order)
     return Results(
         scores=merge_names((score for label in labels for score in said[label][0]), order=labels),
@@ -63,15 +72,4 @@ def _natural(label: str) -> tuple[str, int]:
     return match[1], int(match[2] or 0)
 
 
-def verdict(scores: Iterable[Score]) -> bool | None:
-    """Whether all assertions among the scores are true; None where there is none."""
-    passed: bool | None = None
-    for score in scores:
-        if score.value is False:
-            return False
-        if score.value is True:
-            passed = True
-    return passed
-
-
-__all__ = ["WITH_OUTPUT", "Results", "Telling", "in_order", "merged", "verdict"]
+__all__ = ["WITH_OUTPUT", "Results", "Telling", "in_order", "merged"]

@@ -103,6 +103,8 @@ class ReportCaseFailure(Generic[InputsT, OutputT, MetadataT]):
     waited: float = 0.0
     metrics: dict[str, float | int] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
+    output: OutputT | None = None
+    """What the task answered, where only what came after it has failed."""
     passed: bool = field(default=False, init=False)
 
     @property
@@ -237,6 +239,7 @@ def make_row(
     error = error or ErrorFacts(type="")
     return ReportCaseFailure(
         **common,
+        output=output,
         duration=seconds,
         error_message=error.message,
         error_stacktrace=error.trace,

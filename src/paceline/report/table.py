@@ -41,11 +41,12 @@ from paceline.journal.records import (
     RunLine,
     Score,
     ScoresLine,
+    verdict,
 )
 from paceline.report.causes import Causes
 from paceline.report.columns import BLOCK, Column, RowIndex
 from paceline.report.findings import Findings
-from paceline.report.results import WITH_OUTPUT, Telling, merged, verdict
+from paceline.report.results import WITH_OUTPUT, Telling, merged
 
 OPEN: Final = 0
 """In `Table.outcome`: no outcome yet. Otherwise it is the place in `OUTCOMES`, from 1."""

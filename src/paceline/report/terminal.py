@@ -31,7 +31,7 @@ _WIDTH: Final = 80
 
 
 class Shown(TypedDict, total=False):
-    """What is shown; the names are those of Pydantic Evals, whose other flags are taken and change nothing."""
+    """What is shown, by the names of Pydantic Evals."""
 
     include_cases: bool | None
     """A table of all cases; None (the default) where there are at most 50."""

@@ -18,12 +18,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
 from multiprocessing.context import SpawnProcess
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from paceline.engine.contexts import in_context
 from paceline.engine.executors.places import Places, clock_held
 from paceline.engine.executors.worker import Answer, Shipped, serve
 from paceline.engine.failures import describe
@@ -43,11 +44,34 @@ class WorkerDied(Exception):
     """The process is gone, or has never come."""
 
 
+class Trace(Protocol):
+    """What stands around an attempt, for an attempt that does not happen here."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """What tells the other process of it: `TRACEPARENT`."""
+        ...
+
+    def tell_error(self, error: ErrorFacts) -> None:
+        """The attempt has failed, and no exception will pass."""
+        ...
+
+
+AroundElsewhere = Callable[[Work], AbstractContextManager[Trace]]
+
+
 class ProcessExecutor:
     """Runs tasks in as many child processes as there are cases in progress."""
 
-    def __init__(self, tasks: Mapping[str, CallableTask], *, concurrency: int) -> None:
+    def __init__(
+        self,
+        tasks: Mapping[str, CallableTask],
+        *,
+        concurrency: int,
+        around: AroundElsewhere | None = None,
+    ) -> None:
         self._tasks = tasks
+        self._around = around
         self._threads = Threads(concurrency, name="paceline-process")
         self._places = Places(concurrency, time.monotonic)
         self._shipped: dict[str, Shipped] = {}
@@ -88,9 +112,7 @@ class ProcessExecutor:
                 self._all.add(worker)
                 with clock_held(work, time.monotonic):
                     await self._threads.call(copy_context(), worker.begin)
-            attempted: Attempted = await self._threads.call(
-                copy_context(), worker.ask, work.key.variant, work.inputs
-            )
+            attempted = await in_context(copy_context(), self._asked(worker, work))
         except asyncio.CancelledError:
             self._give_up(worker)
             raise
@@ -104,6 +126,21 @@ class ProcessExecutor:
         finally:
             self._places.leave()
         attempted.waited = work.waited
+        return attempted
+
+    async def _asked(self, worker: _Worker, work: Work) -> Attempted:
+        if self._around is None:
+            return await self._call(worker, work, {})
+        with self._around(work) as trace:
+            attempted = await self._call(worker, work, trace.environ)
+            if attempted.error is not None:
+                trace.tell_error(attempted.error)
+            return attempted
+
+    async def _call(self, worker: _Worker, work: Work, environ: Mapping[str, str]) -> Attempted:
+        attempted: Attempted = await self._threads.call(
+            copy_context(), worker.ask, work.key.variant, work.inputs, dict(environ)
+        )
         return attempted
 
     def _idle_worker(self) -> _Worker | None:
@@ -150,10 +187,10 @@ class _Worker:
         except (EOFError, OSError):
             raise WorkerDied(f"{self._last_words()} before it was ready to run the task") from None
 
-    def ask(self, variant: str, inputs: Any) -> Attempted:
-        """Have an attempt carried out."""
+    def ask(self, variant: str, inputs: Any, environ: dict[str, str]) -> Attempted:
+        """Have an attempt carried out, with these environment variables besides."""
         try:
-            request = pickle.dumps((variant, inputs))
+            request = pickle.dumps((variant, inputs, environ))
         except BaseException as error:
             return Attempted(error=describe(error), exception=error)
         try:

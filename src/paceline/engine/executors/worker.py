@@ -16,8 +16,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -109,13 +109,29 @@ def _answer(
     request: bytes, tasks: Mapping[str, CallableTask | ErrorFacts], loop: asyncio.AbstractEventLoop
 ) -> Answer:
     try:
-        variant, inputs = pickle.loads(request)  # from our own parent
+        variant, inputs, environ = pickle.loads(request)  # from our own parent
     except BaseException as error:
         return Answer(NO_OUTPUT, describe(error))
     task = tasks[variant]
     if isinstance(task, ErrorFacts):
         return Answer(NO_OUTPUT, task)
-    return _attempt(task, inputs, loop)
+    with _environment(environ):
+        return _attempt(task, inputs, loop)
+
+
+@contextmanager
+def _environment(added: Mapping[str, str]) -> Iterator[None]:
+    """The environment with some more in it. There is one attempt at a time here, so it is that attempt's."""
+    before = {name: os.environ.get(name) for name in added}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _attempt(task: CallableTask, inputs: Any, loop: asyncio.AbstractEventLoop) -> Answer:
