@@ -23,6 +23,7 @@ from paceline.journal.records import (
     KeyedLine,
     Line,
     ManifestLine,
+    OutcomeKind,
     OutcomeLine,
     OutputLine,
     ResumedLine,
@@ -131,7 +132,7 @@ def test_an_outcome_that_holds_the_output_is_where_scoring_finds_it(place: Path)
 @pytest.mark.parametrize("stage", ["prepare_context", "teardown"])
 @pytest.mark.parametrize("how", ["task_error", "timeout"])
 def test_a_failure_after_the_answer_leaves_only_scoring_to_be_tried_again(
-    place: Path, how: str, stage: str
+    place: Path, how: OutcomeKind, stage: str
 ) -> None:
     error = ErrorFacts(type="OSError", stage=stage)
     at_once = begin("a"), outcome("a", how, True, output=raw("out"), error=error)

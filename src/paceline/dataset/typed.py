@@ -1,4 +1,4 @@
-"""Typed datasets: `Dataset[Question, str, Tags].from_file(...)` gives its cases inputs of the class `Question`.
+"""Typed datasets: with `Dataset[Question, str, Tags].from_file(...)`, inputs are of the class `Question`.
 
 Files hold plain data. Where the caller says what it stands for, it becomes that, or the file is refused with
 the case and what is wrong with it.

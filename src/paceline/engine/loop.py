@@ -20,6 +20,8 @@ from paceline.engine.interrupts import in_hand
 ResultT = TypeVar("ResultT")
 LAST_WORDS: Final = 1.0
 """Seconds that leftover tasks may take to end."""
+LOOKS_UP_AFTER: Final = 0.2
+"""Seconds after which whoever waits for another thread's loop sees whether that is still wanted."""
 
 
 def run_to_end(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: bool = False) -> ResultT:
@@ -52,24 +54,36 @@ def _run_on_thread(main: Callable[[], Coroutine[Any, Any, ResultT]], *, debug: b
             over.set()
 
     threading.Thread(target=work, name="paceline-loop", daemon=True).start()
-    interrupted = False
-    while not over.is_set():
-        try:
-            over.wait()
-        except KeyboardInterrupt:
-            # Ctrl-C comes to the main thread, which waits here. Once it ends the run in order, twice at once.
-            if interrupted or not begun:
-                raise
-            interrupted = True
-            loop, task = begun[0]
-            with contextlib.suppress(RuntimeError):  # it has come to its end meanwhile
-                loop.call_soon_threadsafe(task.cancel)
+    interrupted = _wait_out(over, begun)
     result, error = outcome[0]
     if interrupted and isinstance(error, asyncio.CancelledError):
         raise KeyboardInterrupt
     if error is not None:
         raise error
     return result  # type: ignore[return-value]  # set whenever there is no error
+
+
+def _wait_out(
+    over: threading.Event, begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]]
+) -> bool:
+    """Wait for the thread, and pass on to it that the run is not wanted any more; whether Ctrl-C said so."""
+    waiting = asyncio.current_task()
+    passed_on = interrupted = False
+    while not over.is_set():
+        try:
+            over.wait(LOOKS_UP_AFTER)
+            # Cancelled while it waits here: `asyncio.run` does that to its main task on the first Ctrl-C.
+            unwanted = waiting is not None and waiting.cancelling() > 0
+        except KeyboardInterrupt:
+            if passed_on or not begun:
+                raise
+            unwanted = interrupted = True
+        if unwanted and begun and not passed_on:
+            passed_on = True
+            loop, task = begun[0]
+            with contextlib.suppress(RuntimeError):  # it has come to its end meanwhile
+                loop.call_soon_threadsafe(task.cancel)
+    return interrupted
 
 
 def _run_here(
@@ -109,6 +123,9 @@ def finish(
                 task.cancel()
                 if interrupts > 2:
                     raise
+        except BaseException:
+            if not task.done():
+                raise
     if interrupts and task.cancelled():
         raise KeyboardInterrupt
     return task.result()

@@ -88,7 +88,7 @@ def test_whatever_the_task_raises_comes_back_as_data(make: Make, kind: type[Base
 
 
 def run_in_own_loop(executor: Executor, main: Callable[[], Any]) -> list[Attempted]:
-    """A child task that ends with `SystemExit` would end `asyncio.run`."""
+    """A child task that ends with `SystemExit` would end `asyncio.run`. On a thread, where no Ctrl-C comes."""
     from paceline.engine.loop import run_to_end
 
     async def whole() -> Any:
@@ -98,8 +98,11 @@ def run_in_own_loop(executor: Executor, main: Callable[[], Any]) -> list[Attempt
         finally:
             await executor.stop()
 
-    answers: list[Attempted] = run_to_end(whole)
-    return answers
+    async def notebook() -> list[Attempted]:
+        answers: list[Attempted] = run_to_end(whole)
+        return answers
+
+    return asyncio.run(notebook())
 
 
 def test_what_the_task_notes_comes_back_also_where_it_fails(make: Make) -> None:
