@@ -154,7 +154,7 @@ def test_a_case_is_told_only_to_those_who_asked_for_it() -> None:
     assert in_words(passed) is None
     assert in_words(CaseStarted(at=0, key=Key("paris"), attempt=1), verbose=True) is None
     assert in_words(passed, verbose=True) == "passed  paris  1.23 s"
-    assert in_words(broken, verbose=True) == "task_error  large: rome [2]  0.50 s  ValueError: odd"
+    assert in_words(broken, verbose=True) == "error (task_error)  large: rome [2]  0.50 s  ValueError: odd"
 
 
 # The views

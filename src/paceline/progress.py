@@ -35,12 +35,16 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
+    from paceline.journal.records import OutcomeKind
+
 Style = Literal["auto", "bar", "plain", "none"]
 
 REDRAWS: Final = 4
 """A second."""
 WINDOW: Final = 30.0
 """Seconds that the rate is taken over: long enough to be steady, short enough to follow a change."""
+NOT_RUN: Final = ("skipped_budget", "cancelled")
+"""Outcomes of cases that were kept from running, or cut off."""
 LINE_EVERY: Final = 10.0
 """Seconds between plain lines, and percent."""
 
@@ -165,7 +169,7 @@ def in_words(event: AnyEvent, *, verbose: bool = False) -> str | None:
 def _started(event: RunStarted) -> str:
     cases = "an open-ended source" if event.expected is None else _plural(event.expected, "case")
     parts = [f"{event.suite}: {cases}"]
-    if event.done_before:
+    if event.done_before or event.open_reasons.keys() - {"new"}:
         to_run = sum(event.open_reasons.values()) or max((event.expected or 0) - event.done_before, 0)
         left = "" if event.expected is None else f", {to_run:,} to run"
         reasons = ", ".join(f"{number:,} {reason}" for reason, number in sorted(event.open_reasons.items()))
@@ -176,11 +180,18 @@ def _started(event: RunStarted) -> str:
 
 
 def _finished(event: CaseFinished) -> str:
-    if event.outcome != "scored":
-        why = f"  {event.error.type}: {event.error.message}" if event.error is not None else ""
-        return f"{event.outcome}  {event.key}  {event.seconds:.2f} s{why:.300}"
-    verdict = {True: "passed", False: "failed", None: "scored"}[event.passed]
-    return f"{verdict}  {event.key}  {event.seconds:.2f} s"
+    why = f"  {event.error.type}: {event.error.message}" if event.error is not None else ""
+    return f"{ending(event.outcome, event.passed)}  {event.key}  {event.seconds:.2f} s{why:.300}"
+
+
+def ending(outcome: OutcomeKind, passed: bool | None) -> str:
+    """How a case has ended, in the words that are used of many: passed, failed, error, not run.
+
+    Only an assertion that is false makes a case fail.
+    """
+    if outcome == "scored":
+        return {True: "passed", False: "failed", None: "without assertion"}[passed]
+    return f"{'not run' if outcome in NOT_RUN else 'error'} ({outcome})"
 
 
 def _plural(number: int, word: str) -> str:

@@ -158,7 +158,41 @@ def test_repeats_of_one_case_do_not_make_the_interval_narrower_than_they_can() -
     assert repeated(10).n_cases == 20
 
 
-def test_keys_that_were_never_begun_count_in_the_interval_of_repeats() -> None:
+def test_while_keys_are_not_run_the_headline_has_no_interval() -> None:
+    """Nothing was observed of them; what was run has its rate and interval beside it."""
+    lines = [
+        *passing("a", "b"),
+        begin("c"),
+        failed("c"),
+        begin("d"),
+        failed("d", "skipped_budget"),
+        begin("e"),
+    ]
+    found = figures(Lines(run("Equals", expected=10), *lines))
+    assert (found.passed.count, found.passed.of, found.passed.rate) == (2, 10, 0.2)
+    assert found.passed.interval is None
+    assert (found.passed_of_run.count, found.passed_of_run.of) == (2, 3)
+    assert found.passed_of_run.interval == wilson(2, 3)
+    whole = figures(finished(*passing("a"), begin("b"), failed("b"), keys=2))
+    assert whole.passed_of_run == whole.passed
+
+
+def test_what_the_budget_did_not_reach_is_not_run_and_no_error() -> None:
+    lines = [*passing("a"), begin("b"), failed("b"), failed("c", "skipped_budget"), failed("d", "cancelled")]
+    found = figures(finished(*lines, keys=5))
+    assert (found.n_failed, found.n_open, found.n_not_run) == (3, 1, 3)
+    assert found.error_rate == 0.5
+
+
+def test_an_interval_of_variants_waits_for_the_run_to_be_whole() -> None:
+    lines = [begin("a"), scored("a", yes()), begin("a", variant="big"), scored("a", no(), variant="big")]
+    for keys, whole in ((2, True), (4, False)):
+        found = figures(Lines(run(variants=("", "big")), *lines, manifest(keys), ended()))
+        assert [variant.passed.rate for variant in found.variants] == [1.0, 0.0]
+        assert all((variant.passed.interval is not None) is whole for variant in found.variants)
+
+
+def test_repeats_of_a_run_that_is_not_whole_have_a_rate_of_those_run() -> None:
     found = figures(
         Lines(
             run(repeat=2, expected=6),
@@ -169,8 +203,9 @@ def test_keys_that_were_never_begun_count_in_the_interval_of_repeats() -> None:
         )
     )
     assert found.passed.rate == pytest.approx(1 / 3)
-    assert found.passed.interval is not None
-    assert found.passed.interval.low < 1 / 3 < found.passed.interval.high
+    assert found.passed.interval is None
+    assert found.passed_of_run.interval is not None
+    assert found.passed_of_run.interval.n == 1
 
 
 def test_variants_are_told_apart() -> None:
@@ -231,6 +266,16 @@ def test_concurrency_and_speed_up_are_told_against_the_wall() -> None:
     assert found.retries == {"transient": 1}
 
 
+def test_a_rescored_run_calls_nothing_and_knows_the_times_that_its_source_knew() -> None:
+    lines = [begin("a"), scored("a", yes(), seconds=0.0), begin("b"), scored("b", yes(), seconds=3.0)]
+    found = figures(Lines(run("Equals", rescored_from="runs/x", expected=2), *lines, ended(wall=2.0)))
+    assert (found.latency.n, found.latency.p50) == (1, 3.0)
+    assert (found.concurrency, found.speed_up) == (None, None)
+    timeless = figures(Lines(run("Equals", rescored_from="x.jsonl", expected=1), *lines[:2], ended()))
+    assert timeless.latency.mean is None
+    assert figures(finished(*lines[:2], keys=1)).latency.n == 1  # a task may take no time
+
+
 def test_the_wall_is_that_of_all_processes() -> None:
     source = Lines(
         run(started=0.0), begin("a", at=3.0), resumed(at=100.0), scored("a", yes(), at=101.0), ended(wall=4.0)
@@ -269,6 +314,27 @@ def test_every_evaluator_is_told_with_the_cases_behind_it() -> None:
     assert (score.values.min, score.values.max) == (0.2, 0.9)
     (label,) = found.labels
     assert label.counts == {"kind": 2, "rude": 1}
+
+
+def test_an_evaluator_that_never_says_anything_is_told_as_well() -> None:
+    lines = [*passing("a"), begin("b"), scored("b", yes(), failures=[mute("Judge")])]
+    found = figures(Lines(run("EqualsExpected", "Equals", "Judge"), *lines, manifest(2), ended())).evaluators
+    assert found.silent == {"EqualsExpected": 2}
+    assert found.failures == {"Judge": 1}
+
+
+def test_an_evaluator_whose_results_were_all_taken_back_is_silent() -> None:
+    lines = [begin("a"), scored("a", yes()), again("a"), scored("a", attempt=2)]
+    found = figures(finished(*lines, keys=1)).evaluators
+    assert found.assertions == []
+    assert found.silent == {"Equals": 1}
+
+
+def test_where_results_were_left_out_nobody_is_called_silent() -> None:
+    lines: list[Line] = []
+    for number in range(1001):
+        lines += [begin(f"c{number}"), scored(f"c{number}", says(1.0, f"made up {number}"))]
+    assert figures(finished(*lines, keys=1001)).evaluators.silent == {}
 
 
 def test_an_evaluator_of_one_case_is_expected_of_that_case_only() -> None:

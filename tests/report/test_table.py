@@ -251,6 +251,15 @@ class Plain:
             scores = [score for score in line.scores if (score.by or score.name) == label]
             self.said[label] = (scores, [failure for failure in line.failures if failure.by == label])
 
+    def conclude(self, line: OutcomeLine) -> None:
+        """Who had failed by the outcome before was asked again: what counts is said since then."""
+        for label, said in self.concluded.items():
+            if said[1] and self.said.get(label) is said:
+                del self.said[label]
+        self.outcome = line
+        self.hear(line)
+        self.concluded = dict(self.said)
+
     def start_afresh(self) -> None:
         self.outcome, self.output, self.said = None, None, {}
 
@@ -278,9 +287,7 @@ def plainly(lines: list[Line]) -> tuple[dict[Key, Plain], float]:
                 if len(line.output):
                     known.start_afresh()
                     known.output = bytes(line.output)
-                known.outcome = line
-                known.hear(line)
-                known.concluded = dict(known.said)
+                known.conclude(line)
         if isinstance(line, AttemptLine | OutcomeLine) and line.attempt > known.settled:
             known.settled = line.attempt
             known.attempts = max(known.attempts, line.attempt)

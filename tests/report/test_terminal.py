@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.report.journals import (
     ended,
     failed,
     finished,
+    manifest,
     mute,
     no,
     output,
@@ -116,6 +118,116 @@ def test_what_limits_the_figures_is_said() -> None:
     assert "3.00 s for limits and between tries" in text
 
 
+def test_of_an_incomplete_run_the_headline_says_so_far() -> None:
+    lines = [*passing(*"abcdefgh"), begin("i"), failed("i"), begin("j"), failed("j", "timeout")]
+    _, _, pass_rate, of_run, of_completed, cases, errors, *_ = str(
+        Report(Lines(run("Equals", expected=40), *lines, failed("k", "skipped_budget")))
+    ).splitlines()
+    assert pass_rate == "Pass rate     so far 8 of 40 passed (30 not run)"
+    assert of_run.startswith("of those run  80.0% (95% interval ")
+    assert of_run.endswith("8 of 10, failures included")
+    assert of_completed.startswith("of completed  100.0% (")
+    assert cases == "Cases         40 expected: 8 passed, 0 failed, 2 errors, 30 not run"
+    assert errors == "Error rate    20.0% of 10 run: task_error 1, timeout 1"
+
+
+def test_a_case_that_a_budget_did_not_reach_is_shown_as_not_run() -> None:
+    text = str(Report(finished(*passing("a"), failed("b", "skipped_budget"), keys=2)))
+    assert "  b      not run" in text
+    assert "Error rate" not in text
+
+
+def test_each_word_for_what_became_of_a_case_means_one_thing() -> None:
+    lines = [*passing("a"), begin("b"), scored("b", no()), begin("c"), scored("c"), begin("d"), failed("d")]
+    text = str(Report(finished(*lines, keys=4)))
+    assert "4 expected: 1 passed, 1 failed, 1 error, 1 without assertion" in text
+    table = [line.split() for line in text.splitlines()]
+    for words in (["a", "passed"], ["b", "failed"], ["c", "no", "assertion"], ["d", "task_error"]):
+        assert any(line[: len(words)] == words for line in table), words
+
+
+def test_an_evaluator_that_said_nothing_has_a_row() -> None:
+    report = Report(Lines(run("Equals", "EqualsExpected"), *passing("a"), ended()))
+    rows = [line.split() for line in str(report).splitlines()]
+    assert ["EqualsExpected", "said", "nothing", "0/1"] in rows
+    assert report.to_dict()["evaluators_silent"] == {"EqualsExpected": 1}
+
+
+@pytest.mark.parametrize(
+    ("wall", "seconds", "told"),
+    [
+        (10.0, 50.0, "10.0 s; effective concurrency 5.0, 5.0 times as fast as a plain loop"),
+        (10.0, 19.0, "10.0 s; effective concurrency 1.9"),
+        (10.0, 1.0, "10.0 s; effective concurrency 0.1"),
+        (0.5, 5.0, "500 ms; effective concurrency 10.0"),
+    ],
+)
+def test_a_speed_up_is_told_where_there_is_one(wall: float, seconds: float, told: str) -> None:
+    text = str(Report(finished(begin("a"), scored("a", yes(), seconds=seconds), keys=1, wall=wall)))
+    assert f"Duration   {told}" in text.splitlines()
+
+
+def test_a_rescored_run_tells_no_times_that_nobody_knows_and_no_command_that_mends_nothing() -> None:
+    lines = [begin("a"), scored("a", yes(), seconds=0.0), begin("b"), failed("b", seconds=0.0)]
+    source = Lines(run("Equals", rescored_from="x.jsonl", expected=2), *lines, ended())
+    text = Report(source, path=Path("runs/x")).render()
+    for untrue in ("Latency", "concurrency", "as fast", "--retry-errors", " 0 s\n"):
+        assert untrue not in text
+
+
+def test_quantiles_are_told_as_far_as_the_outputs_support_them() -> None:
+    def told(count: int) -> str:
+        report = Report(finished(*passing(*(f"c{n}" for n in range(count))), keys=count))
+        (line,) = (line for line in str(report).splitlines() if line.startswith("Latency"))
+        return line
+
+    for name, least in (("p90", 10), ("p95", 20), ("p99", 100)):
+        assert name not in told(least - 1)
+        assert name in told(least)
+    assert "p50 1.00 s, mean 1.00 s, max 1.00 s, of 1 output" in told(1)
+
+
+def test_repeats_are_explained_in_words() -> None:
+    lines: list[Line] = []
+    for repeat in range(20):
+        for name, says_so in (("a", yes()), ("b", yes()), ("c", no())):
+            lines += [begin(name, repeat=repeat), scored(name, says_so, repeat=repeat)]
+    text = " ".join(str(Report(Lines(run("Equals", repeat=20), *lines, manifest(60), ended()))).split())
+    assert "worth 2 independent cases), 40 of 60" in text
+    assert "60 results of 3 different cases; those of one case are not independent" in text
+
+
+def test_cases_are_listed_by_name_as_people_count() -> None:
+    report = Report(finished(*passing("case 10", "case 2", "case 1"), keys=3))
+    shown = [line.split()[1] for line in report.render().splitlines() if line.startswith("  case ")]
+    assert shown == ["1", "2", "10"]
+    assert [case.name for case in report.cases] == ["case 10", "case 2", "case 1"]
+
+
+def test_a_line_breaks_between_phrases_only() -> None:
+    lines: list[Line] = []
+    for number in range(120):
+        lines += [begin(f"c{number}"), scored(f"c{number}", yes(), seconds=0.1 + number / 1000)]
+    lines += [begin("x"), failed("x")]
+    report = Report(finished(*lines, keys=121, wall=1234.5))
+    for width in (60, 70, 75, 80, 85):
+        overview = report.render(width, include_averages=False).split("Failures by cause")[0]
+        broken = [line for line in overview.splitlines() if line.startswith(" ")]
+        assert all(before.endswith((",", ";", ":")) for before in _before(overview, broken)), overview
+
+
+def _before(text: str, lines: list[str]) -> list[str]:
+    every = text.splitlines()
+    return [before for before, line in pairwise(every) if line in lines and line.strip()]
+
+
+def test_what_is_printed_to_something_that_is_no_terminal_has_no_trailing_blanks() -> None:
+    stream = io.StringIO()
+    Report(finished(*passing("a", "b"), keys=2)).print(file=stream)
+    assert stream.getvalue()
+    assert [line for line in stream.getvalue().splitlines() if line != line.rstrip()] == []
+
+
 def test_failures_are_told_by_cause_with_examples() -> None:
     lines: list[Line] = []
     for number in range(30):
@@ -154,10 +266,12 @@ def test_the_commands_to_go_on_with_stand_at_the_end_and_on_one_line() -> None:
     path = Path("runs") / ("long name " * 12)
     open_run = Report(Lines(run(expected=2), begin("a"), failed("a")), path=path).render(60).splitlines()
     assert open_run[-2:] == [
-        f"  paceline resume 'runs/{'long name ' * 12}'  # runs the 1 open case",
-        f"  paceline resume --retry-errors 'runs/{'long name ' * 12}'  # and once more the 1 that failed",
+        f"  paceline resume 'runs/{'long name ' * 12}'  # 1 case to run",
+        f"  paceline resume --retry-errors 'runs/{'long name ' * 12}'  # 1 error to run again as well",
     ]
     assert "paceline" not in Report(finished(*passing("a"), keys=1), path=Path("runs/x")).render()
+    infra = finished(begin("a"), failed("a", "infra_error"), failed("b", "cancelled"), keys=2)
+    assert "# 1 case to run, 1 error to run again" in Report(infra, path=Path("runs/x")).render()
     assert "paceline" not in Report(Lines(run(expected=2))).render()
 
 

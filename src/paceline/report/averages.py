@@ -64,13 +64,15 @@ def averages_of(table: Table, rows: Sequence[int], *, name: str, n_expected: int
     metrics = {name: _numbers(column, with_output) for name, column in findings.metrics.items()}
     labels = {name: _words(column, with_output) for name, column in findings.labels.items()}
     counted = {**scores, **metrics}
+    # A rescored source that knows no time says 0.
+    durations = [table.seconds[row] for row in with_output if table.seconds[row] or not table.rescored]
     return ReportCaseAggregate(
         name=name,
         scores={name: _mean(numbers) for name, numbers in scores.items() if numbers},
         metrics={name: _mean(numbers) for name, numbers in metrics.items() if numbers},
         labels={name: _shares(words) for name, words in labels.items() if words},
         assertions=_assertions(table, rows, n_expected),
-        task_duration=_mean([table.seconds[row] for row in with_output]) if with_output else None,
+        task_duration=_mean(durations) if durations else None,
         total_duration=_mean([table.total[row] for row in with_output]) if with_output else None,
         n_expected=n_expected,
         n_scored=codes[SCORED],

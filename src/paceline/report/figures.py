@@ -5,9 +5,13 @@
     n          = n_scored + n_failed                 keys that have come to an end
 
 The headline pass rate is passed / (expected − unasserted): what failed, what was cut off and what was never
-begun counts as not passed. Beside it stands the rate of those that were scored, with its coverage. A case
-without any assertion is counted apart: it never passes and is in neither rate. Where no case asserts
-anything there is no pass rate. What is not known is None; nothing here is ever NaN.
+begun counts as not passed. While keys are not run it has no interval: nothing was observed of them. Beside it
+stands the rate of those that were scored, with its coverage. A case without any assertion is counted apart:
+it never passes and is in neither rate. Where no case asserts anything there is no pass rate. What is not
+known is None; nothing here is ever NaN.
+
+One word, one meaning: *open* is expected and without an outcome; *not run* is open, cancelled, or skipped for
+want of budget; *failed* figures count what ended without being scored, whyever.
 
 Values only; `reckoning` makes them.
 """
@@ -91,6 +95,8 @@ class EvaluatorFigures(_Facts, frozen=True, kw_only=True):
     labels: list[LabelFigures]
     failures: dict[str, int]
     """Cases that an evaluator could not say anything about, by its label."""
+    silent: dict[str, int]
+    """Evaluators of the run with no result and no failure at all, and the keys they are expected of."""
 
 
 class CauseFigures(_Facts, frozen=True, kw_only=True):
@@ -114,7 +120,9 @@ class VariantFigures(_Facts, frozen=True, kw_only=True):
     n_scored: int
     n_failed: int
     n_open: int
+    n_not_run: int
     passed: Proportion
+    """Without interval where the run is incomplete."""
 
 
 class Figures(_Facts, frozen=True, kw_only=True):
@@ -132,6 +140,8 @@ class Figures(_Facts, frozen=True, kw_only=True):
     n_open: int
     n_begun: int
     """Of those open: begun, and cut off or still under way."""
+    n_not_run: int
+    """Open, cancelled, or skipped for want of budget."""
     n_passed: int
     n_not_passed: int
     n_unasserted: int
@@ -142,16 +152,22 @@ class Figures(_Facts, frozen=True, kw_only=True):
 
     passed: Proportion
     """The headline: failures, open keys and what was never begun count as not passed."""
+    passed_of_run: Proportion
+    """The same without the keys that are not run; the headline itself where there are none."""
     passed_of_scored: Proportion
     """Of those completed."""
     coverage: float | None
     """Scored, as a share of those expected."""
     error_rate: float | None
-    """Ended without being scored, as a share of those that ended."""
+    """Ended without being scored, as a share of those that ended; of both, what is not run is left out."""
     timeout_rate: float | None
+    """Of the same."""
 
     latency: Spread
-    """Working time of the attempts that gave an output; waiting for limits is not in it."""
+    """Working time of the attempts that gave an output; waiting for limits is not in it.
+
+    Of a rescored run it is that of its source, as far as that is known.
+    """
     waited: float
     """Seconds that keys waited for limits and between tries, summed."""
     wall: float | None
@@ -159,9 +175,12 @@ class Figures(_Facts, frozen=True, kw_only=True):
     work: float
     """Seconds that tasks worked, over all attempts."""
     concurrency: float | None
-    """Work by wall: how many tasks were at work on average."""
+    """Work by wall: how many tasks were at work on average. None of a rescored run, which calls no task."""
     speed_up: float | None
-    """Against a plain loop that does the same work, scoring included, one thing after the other."""
+    """Against a plain loop that does the same work, scoring included, one thing after the other.
+
+    None of a rescored run.
+    """
     rate_per_s: float | None
     """Keys ended by second of wall."""
 

@@ -49,15 +49,15 @@ def clustered(groups: Iterable[tuple[int, int]], confidence: float = 0.95) -> In
 
     Each group is (successes, size). The spread between groups tells how many independent observations the
     sample is worth (its cluster-robust variance against that of a plain sample), and Wilson's formula is
-    given that number instead of n. It is never more than n; where all agree, nothing can be told from the
-    spread, and it is the number of groups.
+    given that number instead of n. It is never more than the number of groups: five repeats of three cases
+    tell nothing of a fourth one. Where all agree, nothing can be told from the spread, and it is that number.
     """
     counted = [(successes, size) for successes, size in groups if size]
     n = sum(size for _, size in counted)
     if not n:
         return None
     share = sum(successes for successes, _ in counted) / n
-    effective = min(float(n), max(1.0, _effective_size(counted, n, share)))
+    effective = min(float(len(counted)), max(1.0, _effective_size(counted, n, share)))
     return wilson(share * effective, effective, confidence)
 
 

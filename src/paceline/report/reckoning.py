@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Any
 
+import msgspec
+
 from paceline.journal.records import FINAL, OUTCOMES, Key
 from paceline.report.causes import Cause
 from paceline.report.columns import Column
@@ -51,6 +53,7 @@ RERUN = frozenset(OUTCOMES) - FINAL
 """Outcomes of keys that a resume takes up again."""
 NOT_RUN = frozenset({"cancelled", "skipped_budget"})
 """Outcomes of keys that the run did not get to the end of: it is incomplete while there are any."""
+CODES_NOT_RUN = frozenset({OPEN, *(CODES[outcome] for outcome in OUTCOMES if outcome in NOT_RUN)})
 _COUNTING = frozenset({PASSED, NOT_PASSED, UNSCORED})
 """Verdicts of rows that the headline is about; no outcome yet, or one that is not `scored`, is `UNSCORED`."""
 _ASSERTED = frozenset({PASSED, NOT_PASSED})
@@ -65,15 +68,13 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
     expected, known = expected_keys(table)
     wall = sum(process.wall for process in table.processes) or None
     causes = _causes(table, key_of)
+    cut_off = sum(outcomes[outcome] for outcome in NOT_RUN)
+    verdict = _verdict(len(table), expected, known=known, ended=ended, not_run=cut_off, scored=scored)
+    whole = verdict != "incomplete"
+    # Of a rescored run the times are its source's, and nobody was called.
+    busy = None if table.rescored else wall
     return Figures(
-        verdict=_verdict(
-            len(table),
-            expected,
-            known=known,
-            ended=ended,
-            not_run=sum(outcomes[outcome] for outcome in NOT_RUN),
-            scored=scored,
-        ),
+        verdict=verdict,
         n_expected=expected,
         expected_known=known,
         n_cases=len(table) if table.groups is None else len(set(table.groups)),
@@ -82,18 +83,19 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
         n_failed=ended - scored,
         n_open=expected - ended,
         n_begun=codes[OPEN],
+        n_not_run=expected - ended + cut_off,
         n_rerun=expected - ended + sum(outcomes[outcome] for outcome in RERUN),
         outcomes=outcomes,
-        **_passing(table, expected),
+        **_passing(table, expected, whole=whole),
         coverage=_share(scored, expected),
-        error_rate=_share(ended - scored, ended),
-        timeout_rate=_share(outcomes["timeout"], ended),
+        error_rate=_share(ended - cut_off - scored, ended - cut_off),
+        timeout_rate=_share(outcomes["timeout"], ended - cut_off),
         latency=spread(_latencies(table)),
         waited=math.fsum(table.waited.values()),
         wall=wall,
         work=table.work,
-        concurrency=_share(table.work, wall),
-        speed_up=_share(table.work + math.fsum(table.findings.seconds.values()), wall),
+        concurrency=_share(table.work, busy),
+        speed_up=_share(table.work + math.fsum(table.findings.seconds.values()), busy),
         rate_per_s=_share(ended, wall),
         attempts=sum(table.attempts),
         retries=dict(table.retries.most_common()),
@@ -104,14 +106,16 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
         evaluators=_evaluators(table, expected),
         causes=causes,
         causes_left_out=ended - scored - sum(cause.count for cause in causes),
-        variants=_variants(table),
+        variants=_variants(table, whole=whole),
         results_left_out=table.findings.left_out,
     )
 
 
 def _latencies(table: Table) -> Iterator[float]:
+    rescored = table.rescored
     for code, seconds in zip(table.outcome, table.seconds, strict=True):
-        if code in CODES_WITH_OUTPUT:
+        # A source that knows no time says 0, which no task takes.
+        if code in CODES_WITH_OUTPUT and (seconds or not rescored):
             yield seconds
 
 
@@ -149,41 +153,53 @@ def spread(values: Iterable[float]) -> Spread:
 # Proportions
 
 
-def _passing(table: Table, expected: int) -> dict[str, Any]:
-    """The figures about passing."""
+def _passing(table: Table, expected: int, *, whole: bool) -> dict[str, Any]:
+    """The figures about passing; nothing was observed of the keys that a run which is not whole has left."""
     verdicts = Counter(table.verdict)
-    never_begun = expected - len(table)
     if verdicts[UNASSERTED] and not verdicts[PASSED] + verdicts[NOT_PASSED]:
         # No case asserts anything: what failed does not make a pass rate of it.
-        headline = Proportion(count=0, of=0, rate=None, interval=None)
+        headline = of_run = Proportion(count=0, of=0, rate=None, interval=None)
     else:
-        headline = _proportion(table, _COUNTING, never_begun=never_begun)
+        headline = of_run = _proportion(table, _COUNTING)
+        if not whole:
+            headline = _without_interval(headline, of=expected - verdicts[UNASSERTED])
+            of_run = _proportion(table, _COUNTING, leaving_out=CODES_NOT_RUN)
     return {
         "n_passed": verdicts[PASSED],
         "n_not_passed": verdicts[NOT_PASSED],
         "n_unasserted": verdicts[UNASSERTED],
         "passed": headline,
+        "passed_of_run": of_run,
         "passed_of_scored": _proportion(table, _ASSERTED),
     }
 
 
+def _without_interval(proportion: Proportion, *, of: int) -> Proportion:
+    return Proportion(count=proportion.count, of=of, rate=_share(proportion.count, of), interval=None)
+
+
 def _proportion(
-    table: Table, verdicts: frozenset[int], *, never_begun: int = 0, variant: int | None = None
+    table: Table,
+    verdicts: frozenset[int],
+    *,
+    leaving_out: frozenset[int] = frozenset(),
+    variant: int | None = None,
 ) -> Proportion:
-    """How many rows passed of those with these verdicts and of keys that were never begun."""
+    """How many rows passed of those with these verdicts, rows with some outcomes left out."""
     rows = _rows(table, verdicts, variant)
+    if leaving_out:
+        rows = (row for row in rows if table.outcome[row] not in leaving_out)
     if table.groups is None:
         counts = Counter(table.verdict[row] for row in rows)
-        passed, of = counts[PASSED], counts.total() + never_begun
+        passed, of = counts[PASSED], counts.total()
         return Proportion(count=passed, of=of, rate=_share(passed, of), interval=wilson(passed, of))
     sizes: Counter[int] = Counter()
     passes: Counter[int] = Counter()
     for row in rows:
         sizes[table.groups[row]] += 1
         passes[table.groups[row]] += table.verdict[row] == PASSED
-    passed, of = passes.total(), sizes.total() + never_begun
+    passed, of = passes.total(), sizes.total()
     groups = [(passes[group], size) for group, size in sizes.items()]
-    groups += _not_passing(never_begun, size=table.run.repeat if table.run else 1)
     return Proportion(count=passed, of=of, rate=_share(passed, of), interval=clustered(groups))
 
 
@@ -193,30 +209,27 @@ def _rows(table: Table, verdicts: frozenset[int], variant: int | None) -> Iterat
             yield row
 
 
-def _not_passing(keys: int, *, size: int) -> list[tuple[int, int]]:
-    """Keys that nothing is known of, in cases of the size that the run's cases have."""
-    whole, rest = divmod(keys, max(1, size))
-    return [(0, size)] * whole + ([(0, rest)] if rest else [])
-
-
-def _variants(table: Table) -> list[VariantFigures]:
+def _variants(table: Table, *, whole: bool) -> list[VariantFigures]:
     if not any(table.variants):
         return []
     codes: dict[int, Counter[int]] = {number: Counter() for number in range(len(table.variants))}
     for row, code in enumerate(table.outcome):
         codes[table.variant[row]][code] += 1
-    return [
-        VariantFigures(
+    found = []
+    for number, counts in codes.items():
+        passed = _proportion(table, _COUNTING, variant=number)
+        figures = VariantFigures(
             name=table.variants[number],
             n=counts.total() - counts[OPEN],
             n_scored=counts[SCORED],
             n_failed=counts.total() - counts[OPEN] - counts[SCORED],
             n_open=counts[OPEN],
-            passed=_proportion(table, _COUNTING, variant=number),
+            n_not_run=sum(counts[code] for code in CODES_NOT_RUN),
+            passed=passed if whole else _without_interval(passed, of=passed.of),
         )
-        for number, counts in codes.items()
-        if counts
-    ]
+        if counts:
+            found.append(figures)
+    return found
 
 
 # Evaluators
@@ -233,21 +246,26 @@ def _evaluators(table: Table, expected: int) -> EvaluatorFigures:
     def in_place(figures: AssertionFigures | ScoreFigures | LabelFigures) -> int:
         return place.get(figures.by, len(place))
 
-    return EvaluatorFigures(
-        assertions=sorted(
-            (_assertion(table, name, column, expected_of) for name, column in findings.assertions.items()),
-            key=in_place,
-        ),
-        scores=sorted(
-            (_score(name, column, expected_of) for name, column in findings.scores.items()),
-            key=in_place,
-        ),
-        labels=sorted(
-            (_label(name, column, expected_of) for name, column in findings.labels.items()),
-            key=in_place,
-        ),
+    # A column without values is that of an evaluator whose every result was taken back.
+    assertions = [
+        _assertion(table, name, column, expected_of) for name, column in findings.assertions.items()
+    ]
+    scores = [_score(name, column, expected_of) for name, column in findings.scores.items()]
+    labels = [_label(name, column, expected_of) for name, column in findings.labels.items()]
+    told = EvaluatorFigures(
+        assertions=sorted((each for each in assertions if each.true.of), key=in_place),
+        scores=sorted((each for each in scores if each.values.n), key=in_place),
+        labels=sorted((each for each in labels if each.n), key=in_place),
         failures={label: count for label, count in failures.items() if count},
+        silent={},
     )
+    if findings.left_out:  # whose results these were is not known
+        return told
+    heard = told.failures.keys() | {each.by or each.name for each in told.assertions}
+    heard |= {each.by or each.name for each in told.scores}
+    heard |= {each.by or each.name for each in told.labels}
+    silent = {label: expected for label in table.evaluators if label not in heard}
+    return msgspec.structs.replace(told, silent=silent)
 
 
 def _assertion(

@@ -111,7 +111,7 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
 
     @cached_property
     def open_keys(self) -> Sequence[Key]:
-        """Every key that was begun and has no outcome."""
+        """Every open key that was begun; of those that were not, only the number is known."""
         codes = enumerate(self._table.outcome)
         return Rows(self._reader.key, array("I", (row for row, code in codes if code == OPEN)))
 

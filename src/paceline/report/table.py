@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from paceline.journal.reading import Damaged, Entry, JournalSource, Recorded
 from paceline.journal.records import (
@@ -84,6 +84,11 @@ class Latest:
     tellings: list[tuple[int, Telling]] = field(default_factory=list)
     """Lines that tell results, and where they stand."""
 
+    @property
+    def parts(self) -> int:
+        """How many lines it takes to know the output and the scores."""
+        return (self.output_at != NOWHERE) + sum(bool(line.scores) for _, line in self.tellings)
+
 
 class Table:
     """A journal, folded. Dense columns are arrays by row; what few rows have stands in a `Column`."""
@@ -138,6 +143,11 @@ class Table:
     def __len__(self) -> int:
         return self._rows
 
+    @property
+    def rescored(self) -> bool:
+        """Whether the outputs come from another run, or from the results of another harness."""
+        return self.run is not None and bool(self.run.rescored_from)
+
     def row_of(self, key: Key) -> int | None:
         """The row of a key."""
         return self._index.find(hash((key.case, key.repeat, key.variant)))
@@ -169,25 +179,13 @@ class Table:
             return
         self.unsealed += not entry.sealed
         line, offset = entry.line, entry.offset
-        match line:
-            case OutcomeLine():
-                self._outcome(offset, line)
-            case BeginLine():
-                self._begin(offset, line)
-            case OutputLine():
-                self._output(offset, line)
-            case ScoresLine():
-                self._scores(offset, line)
-            case AttemptLine():
-                self._attempt(offset, line)
-            case _:
-                self._about_the_run(line)
+        self._TAKERS[type(line)](self, offset, line)
 
     # Lines about the run
 
-    def _about_the_run(self, line: RunLine | ManifestLine | ResumedLine | EndedLine) -> None:
+    def _about_the_run(self, _offset: int, line: RunLine | ManifestLine | ResumedLine | EndedLine) -> None:
         match line:
-            case ManifestLine() if self.run is None or not self.run.rescored_from:
+            case ManifestLine() if not self.rescored:
                 # A rescoring comes to the end of the answers that there are, which is not that of its cases.
                 self.expected = line.keys
             case ResumedLine():
@@ -266,7 +264,8 @@ class Table:
             self.begin_at[row] = offset
         if self.outcome[row] or self._latest:
             self._reopen(row)
-        self.attempts[row] = max(self.attempts[row], min(line.attempt, _MOST_ATTEMPTS))
+        if line.attempt > self.attempts[row]:
+            self.attempts[row] = min(line.attempt, _MOST_ATTEMPTS)
 
     def _reopen(self, row: int) -> None:
         """The task was asked again: what was found out before does not count, the attempts do."""
@@ -284,11 +283,12 @@ class Table:
 
     def _settle(self, row: int, line: AttemptLine | OutcomeLine) -> bool:
         """Count the work of an attempt that has come to its end, once."""
-        attempt = min(line.attempt, _MOST_ATTEMPTS)
+        attempt = line.attempt if line.attempt < _MOST_ATTEMPTS else _MOST_ATTEMPTS  # noqa: FURB136  # likewise
         if attempt <= self._settled[row]:
             return False
         self._settled[row] = attempt
-        self.attempts[row] = max(self.attempts[row], attempt)
+        if attempt > self.attempts[row]:  # noqa: PLR1730  # once per line: a call would be felt
+            self.attempts[row] = attempt
         self.work += line.seconds
         return True
 
@@ -330,6 +330,9 @@ class Table:
         if self.outcome[row]:
             self._forget(row)
         self._settle(row, line)
+        if line.builds_on and line.builds_on > (0 if latest is None else latest.parts):
+            self._leave_open(row, offset, line, latest or Latest())
+            return
         self.outcome[row] = CODES[line.outcome]
         self.outcome_at[row] = offset
         self.seconds[row] = line.seconds
@@ -339,6 +342,13 @@ class Table:
         if line.abandoned:
             self.abandoned[row] = min(line.abandoned, _MOST_ATTEMPTS)
         self._conclude(row, line, latest)
+
+    def _leave_open(self, row: int, offset: int, line: OutcomeLine, latest: Latest) -> None:
+        """A line that this outcome needs was damaged: what it says itself counts, and is not all."""
+        self.outcome[row], self.outcome_at[row] = OPEN, NOWHERE
+        self.seconds[row] = self.total[row] = 0.0
+        latest.tellings.append((offset, line))
+        self._latest[row] = latest
 
     def _conclude(self, row: int, line: OutcomeLine, latest: Latest | None) -> None:
         """Keep what evaluators and metrics said, and what follows from it."""
@@ -380,6 +390,19 @@ class Table:
             column.discard(row)
         if self.outcome[row] in CODES_WITH_OUTPUT:
             self.findings.forget(row)
+
+    # By type and without a `match`: this is done once per line, of which there may be millions.
+    _TAKERS: ClassVar[dict[type[Line], Callable[[Table, int, Any], None]]] = {
+        OutcomeLine: _outcome,
+        BeginLine: _begin,
+        OutputLine: _output,
+        ScoresLine: _scores,
+        AttemptLine: _attempt,
+        RunLine: _about_the_run,
+        ManifestLine: _about_the_run,
+        ResumedLine: _about_the_run,
+        EndedLine: _about_the_run,
+    }
 
 
 def fold(source: JournalSource) -> Table:

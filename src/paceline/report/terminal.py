@@ -11,12 +11,23 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any, Final, TypedDict
 
-from paceline.report.figures import CauseFigures, Figures, Proportion
-from paceline.report.interval import Interval
+from paceline.report.figures import CauseFigures, Figures
+from paceline.report.overview import lines_of, said_interval
+from paceline.report.reckoning import NOT_RUN
 from paceline.report.rows import EvaluationResult, ReportCase, ReportCaseFailure, Row
-from paceline.report.text import clean, counted, number, percent, seconds, shown_value, times
+from paceline.report.text import (
+    clean,
+    counted,
+    folded,
+    natural,
+    number,
+    percent,
+    seconds,
+    shown_value,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -65,8 +76,12 @@ class Shown(TypedDict, total=False):
 
 def render(report: Report[Any, Any, Any], *, width: int | None, shown: Shown) -> str:
     """The report as plain text."""
+    return _text(report, width or _WIDTH, None, shown)
+
+
+def _text(report: Report[Any, Any, Any], width: int, encoding: str | None, shown: Shown) -> str:
     file = io.StringIO()
-    _print(report, file, _console(file, width or _WIDTH, plain=True), shown)
+    _print(report, Pen(encoding or "utf-8"), _console(file, width, plain=True), shown)
     # Tables fill their last column up; a text that is kept or compared has no use for that.
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
@@ -81,10 +96,14 @@ def show(
 ) -> None:
     """Print the report, on a console of the caller's if there is one."""
     if console is not None:
-        _print(report, console.file, console, shown)
+        _print(report, _pen(console.file), console, shown)
         return
     file = sys.stdout if file is None else file
-    _print(report, file, _console(file, width, plain=False), shown)
+    own = _console(file, width, plain=False)
+    if own.is_terminal or own.is_jupyter:
+        _print(report, _pen(file), own, shown)
+    else:
+        file.write(_text(report, own.width, getattr(file, "encoding", None), shown))
 
 
 def _console(file: IO[str], width: int | None, *, plain: bool) -> Console:
@@ -101,14 +120,17 @@ def _console(file: IO[str], width: int | None, *, plain: bool) -> Console:
     )
 
 
-def _print(report: Report[Any, Any, Any], file: IO[str], console: Console, shown: Shown) -> None:
+def _print(report: Report[Any, Any, Any], pen: Pen, console: Console, shown: Shown) -> None:
     if unknown := shown.keys() - Shown.__annotations__.keys():
         known = ", ".join(sorted(Shown.__annotations__))
         raise TypeError(f"a report does not show {', '.join(sorted(unknown))}; it knows {known}")
-    pen = Pen(getattr(file, "encoding", None) or "utf-8")
-    for part in _parts(report, pen, shown):
+    for part in _parts(report, pen, shown, width=console.width):
         plain = isinstance(part, str)
         console.print(part, soft_wrap=plain, markup=False, highlight=False, emoji=False)
+
+
+def _pen(file: IO[str]) -> Pen:
+    return Pen(getattr(file, "encoding", None) or "utf-8")
 
 
 class Pen:
@@ -141,16 +163,16 @@ class Pen:
         return "×" if self.unicode else "x"
 
 
-def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown) -> Iterator[RenderableType]:
+def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown, *, width: int) -> Iterator[RenderableType]:
     figures = report.figures
     yield _header(report, pen)
     yield ""
     if figures.verdict != "empty":
-        yield _overview(figures, pen)
+        yield _overview(figures, pen, width)
         evaluators = figures.evaluators
         averages = shown.get("include_averages", True)
         failures = shown.get("include_evaluator_failures", True)
-        told = evaluators.assertions or evaluators.scores or evaluators.labels
+        told = evaluators.assertions or evaluators.scores or evaluators.labels or evaluators.silent
         if (told and averages) or (evaluators.failures and failures):
             yield _evaluators(figures, pen, averages=averages, failures=failures)
         if figures.causes and shown.get("include_errors", True):
@@ -176,15 +198,14 @@ def _header(report: Report[Any, Any, Any], pen: Pen) -> Text:
 
 def _how_far(figures: Figures) -> str:
     expected = counted(figures.n_expected, "case")
-    not_run = figures.outcomes["cancelled"] + figures.outcomes["skipped_budget"]
     match figures.verdict:
         case "empty":
             return "no case was run, so nothing is known"
         case "incomplete":
-            missing = figures.n_open + not_run
+            missing = figures.n_not_run
             if figures.expected_known:
                 return f"{missing:,} of {expected} {'is' if missing == 1 else 'are'} left to run"
-            return f"{figures.n - not_run:,} done, {missing:,} left to run, and there may be more"
+            return f"{figures.n_expected - missing:,} done, {missing:,} left to run, and there may be more"
         case "errors":
             return f"{figures.n_failed:,} of {expected} ended without being scored"
         case "complete":
@@ -194,104 +215,18 @@ def _how_far(figures: Figures) -> str:
 # Overview
 
 
-def _overview(figures: Figures, pen: Pen) -> RenderableType:
+def _overview(figures: Figures, pen: Pen, width: int) -> RenderableType:
     from rich.table import Table
+    from rich.text import Text
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, overflow="crop", style="bold")
-    grid.add_column()
-    for label, said in _lines(figures):
-        grid.add_row(pen.say(label, limit=24), pen.say(said, limit=500))
+    grid.add_column(overflow="fold")
+    lines = [(pen.say(label, limit=24), pen.say(said, limit=500).plain) for label, said in lines_of(figures)]
+    room = width - max(label.cell_len for label, _ in lines) - 2
+    for label, said in lines:
+        grid.add_row(label, Text(folded(said, room)))
     return grid
-
-
-def _lines(figures: Figures) -> Iterator[tuple[str, str]]:
-    """What the overview says, a label and a sentence each."""
-    yield "Pass rate", _rate(figures.passed, "failures included")
-    if figures.passed_of_scored.of and figures.passed_of_scored.of != figures.passed.of:
-        yield "of completed", _rate(figures.passed_of_scored, f"coverage {percent(figures.coverage)}")
-    yield "Cases", _counts(figures)
-    if figures.n_unasserted:
-        yield (
-            "No assertion",
-            f"{counted(figures.n_unasserted, 'case')} with none: not passed, and in neither rate",
-        )
-    if figures.n_failed:
-        causes = ", ".join(f"{name} {n:,}" for name, n in figures.outcomes.items() if n and name != "scored")
-        yield "Error rate", f"{percent(figures.error_rate)} of {figures.n:,} ended: {causes}"
-    latency = figures.latency
-    if latency.n:
-        quantiles = {"p50": latency.p50, "p90": latency.p90, "p95": latency.p95, "p99": latency.p99}
-        shape = {**quantiles, "mean": latency.mean, "max": latency.max}
-        told = ", ".join(f"{name} {seconds(value)}" for name, value in shape.items())
-        yield "Latency", f"{told} ({counted(latency.n, 'output')})"
-    if figures.waited:
-        yield "Waiting", f"{seconds(figures.waited)} for limits and between tries, in all; not in the latency"
-    if figures.wall is not None:
-        yield "Duration", _duration(figures)
-    if figures.attempts > figures.n + figures.n_begun or figures.retries or figures.abandoned:
-        yield "Attempts", _attempts(figures)
-    for variant in figures.variants:
-        yield f"  {variant.name or 'default'}", _rate(variant.passed, f"{variant.n_failed:,} failed")
-    if figures.damaged or figures.unsealed:
-        yield "Journal", f"{counted(figures.damaged, 'damaged line')}, {figures.unsealed:,} edited by hand"
-    if figures.results_left_out:
-        yield (
-            "Left out",
-            f"{counted(figures.results_left_out, 'result')}: more names than a report tells apart",
-        )
-
-
-def _rate(proportion: Proportion, remark: str) -> str:
-    if proportion.rate is None:
-        return "unknown: no case has an assertion"
-    interval = _interval(proportion.interval, proportion.of)
-    return f"{percent(proportion.rate)} ({interval}), {proportion.count:,} of {proportion.of:,}, {remark}"
-
-
-def _interval(interval: Interval | None, of: int) -> str:
-    if interval is None:
-        return "no interval"
-    told = f"{interval.confidence:.0%} interval {percent(interval.low)} to {percent(interval.high)}"
-    # Repeats of one case tell less than as many cases.
-    if interval.n < 0.995 * of:
-        told += f", worth {counted(round(interval.n), 'independent case')}"
-    return told
-
-
-def _counts(figures: Figures) -> str:
-    parts = [f"{figures.n_passed:,} passed", f"{figures.n_not_passed:,} not"]
-    if figures.n_unasserted:
-        parts.append(f"{figures.n_unasserted:,} without assertion")
-    told = f"{figures.n_expected:,} expected: {figures.n_scored:,} scored ({', '.join(parts)})"
-    told += f", {figures.n_failed:,} failed"
-    if figures.n_open:
-        told += f", {figures.n_open:,} open"
-    if not figures.expected_known:
-        told += "; there may be more"
-    if 0 < figures.n_cases < figures.n_expected and figures.n_cases < figures.n + figures.n_begun:
-        told += f"; {counted(figures.n_cases, 'different case')}"
-    return told
-
-
-def _duration(figures: Figures) -> str:
-    told = seconds(figures.wall)
-    if figures.processes > 1:
-        told += f" in {figures.processes} processes"
-    if figures.concurrency is not None and figures.speed_up is not None:
-        told += f"; effective concurrency {times(figures.concurrency)}"
-        told += f", {times(figures.speed_up)} times as fast as a plain loop"
-    return told
-
-
-def _attempts(figures: Figures) -> str:
-    told = f"{figures.attempts:,}"
-    if figures.retries:
-        classes = ", ".join(f"{name} {count:,}" for name, count in figures.retries.items())
-        told += f"; {sum(figures.retries.values()):,} retried ({classes})"
-    if figures.abandoned:
-        told += f"; {figures.abandoned:,} ignored a deadline and were left behind"
-    return told
 
 
 # Evaluators
@@ -303,7 +238,7 @@ def _evaluators(figures: Figures, pen: Pen, *, averages: bool, failures: bool) -
     table = Table(box=pen.box, padding=(0, 1), title_justify="left", expand=False)
     table.add_column("Evaluator", overflow="fold")
     table.add_column("Result", overflow="fold")
-    table.add_column("Cases", justify="right", overflow="fold")
+    table.add_column("Cases", justify="right", overflow="fold", no_wrap=True)
     for name, said, cases in _averages(figures) if averages else ():
         table.add_row(pen.say(name), pen.say(said), cases)
     for by, count in figures.evaluators.failures.items() if failures else ():
@@ -316,7 +251,7 @@ def _averages(figures: Figures) -> Iterator[tuple[str, str, str]]:
     """Of everything that evaluators said: its name, the figures of it, how many cases stand behind them."""
     found = figures.evaluators
     for assertion in found.assertions:
-        interval = _interval(assertion.true.interval, assertion.true.of)
+        interval = said_interval(assertion.true.interval, assertion.true.of)
         said = f"{percent(assertion.true.rate)} true ({interval})"
         yield assertion.name, said, f"{assertion.true.of:,}/{assertion.n_expected:,}"
     for score in found.scores:
@@ -327,6 +262,8 @@ def _averages(figures: Figures) -> Iterator[tuple[str, str, str]]:
     for label in found.labels:
         said = ", ".join(f"{word} {count:,}" for word, count in islice(label.counts.items(), 8))
         yield label.name, said, f"{label.n:,}/{label.n_expected:,}"
+    for by, n_expected in found.silent.items():
+        yield by, "said nothing", f"0/{n_expected:,}"
 
 
 # Failures
@@ -385,15 +322,21 @@ def _cases(report: Report[Any, Any, Any], pen: Pen, shown: Shown) -> RenderableT
     table = Table(box=pen.box, padding=(0, 1), expand=False)
     columns = _columns(shown)
     for title in columns:
-        table.add_column(title, overflow="fold", justify="right" if title in ("Time", "Total") else "left")
+        time = title in ("Time", "Total")
+        table.add_column(title, overflow="fold", no_wrap=time, justify="right" if time else "left")
+    rescored = bool(report.run and report.run.rescored_from)
+    lines = []
     for row in report.rows:
         cells = _cells(row, shown)
-        table.add_row(
-            *(
-                pen.say(cells[title], _style(row) if title == "Outcome" else "", limit=200)
-                for title in columns
-            )
-        )
+        if rescored and cells["Time"] == seconds(0.0):
+            cells["Time"] = ""  # its source knew none
+        said = [
+            pen.say(cells[title], _style(row) if title == "Outcome" else "", limit=200) for title in columns
+        ]
+        lines.append(((natural(row.key.case), row.key.variant, row.key.repeat), said))
+    # By name, for two reports to be compared by eye: the order of the run is another one each time.
+    for _, said in sorted(lines, key=itemgetter(0)):
+        table.add_row(*said)
     return table
 
 
@@ -428,12 +371,11 @@ def _cells(row: Row, shown: Shown) -> dict[str, str]:
     }
     if isinstance(row, ReportCaseFailure):
         error = ": ".join(part for part in (row.error_type, row.error_message) if part)
-        return {**cells, "Outcome": row.outcome, "Results": error, "Time": seconds(row.duration)}
-    outcome = {True: "passed", False: "not passed", None: "no assertion"}[row.passed]
+        return {**cells, "Outcome": outcome_word(row), "Results": error, "Time": seconds(row.duration)}
     return {
         **cells,
         "Output": shown_value(row.output),
-        "Outcome": outcome if row.outcome == "scored" else row.outcome,
+        "Outcome": outcome_word(row),
         "Results": ", ".join(_results(row, reasons=shown.get("include_reasons", False))),
         "Time": seconds(row.task_duration),
     }
@@ -458,6 +400,15 @@ def _all_results(row: ReportCase[Any, Any, Any]) -> Iterable[EvaluationResult]:
     return (*row.assertions.values(), *row.scores.values(), *row.labels.values())
 
 
+def outcome_word(row: Row) -> str:
+    """What became of a case: `passed`, `failed`, `no assertion`, `not run`, or the error it ended with."""
+    if row.outcome in NOT_RUN:
+        return "not run"
+    if row.outcome != "scored":
+        return row.outcome
+    return {True: "passed", False: "failed", None: "no assertion"}[row.passed]
+
+
 def _style(row: Row) -> str:
     return {True: "green", False: "red", None: "yellow"}[row.passed]
 
@@ -470,23 +421,30 @@ def _what_next(report: Report[Any, Any, Any], pen: Pen) -> Iterator[RenderableTy
         return
     path = str(report.path)
     yield f"Run {pen.say(path, limit=4096).plain}"
-    for command, purpose in _commands(report.figures, shlex.quote(path)):
+    rescored = bool(report.run and report.run.rescored_from)
+    for command, purpose in _commands(report.figures, shlex.quote(path), rescored=rescored):
         yield f"  {pen.say(command, limit=4096).plain}  # {purpose}"
 
 
-def _commands(figures: Figures, path: str) -> Sequence[tuple[str, str]]:
+def _commands(figures: Figures, path: str, *, rescored: bool) -> Sequence[tuple[str, str]]:
     """Commands to go on with, and what for."""
     commands: list[tuple[str, str]] = []
     if figures.n_rerun or figures.verdict == "incomplete":
-        goal = f"runs the {counted(figures.n_rerun, 'open case')}" if figures.n_rerun else "runs what is left"
-        commands.append((f"paceline resume {path}", goal))
+        commands.append((f"paceline resume {path}", _what_a_resume_runs(figures)))
     final_errors = figures.outcomes["task_error"] + figures.outcomes["timeout"]
-    if final_errors:
-        again = counted(final_errors, "that failed", "that failed")
-        commands.append((f"paceline resume --retry-errors {path}", f"and once more the {again}"))
+    if final_errors and not rescored:  # a rescoring calls no task, so none of its errors can be mended
+        again = counted(final_errors, "error")
+        commands.append((f"paceline resume --retry-errors {path}", f"{again} to run again as well"))
     if figures.damaged:
         commands.append((f"paceline verify {path}", "says what is damaged"))
     return commands
 
 
-__all__ = ["FEW_CASES", "Pen", "Shown", "render", "show"]
+def _what_a_resume_runs(figures: Figures) -> str:
+    again = figures.n_rerun - figures.n_not_run
+    goals = [f"{counted(figures.n_not_run, 'case')} to run"] if figures.n_not_run else []
+    goals += [f"{counted(again, 'error')} to run again"] if again else []
+    return ", ".join(goals) or "runs what is left"
+
+
+__all__ = ["FEW_CASES", "Pen", "Shown", "outcome_word", "render", "show"]

@@ -7,6 +7,8 @@ of it through. A rate is never rounded up to 100 % or down to 0 %.
 
 from __future__ import annotations
 
+import re
+import textwrap
 from typing import Final
 
 _JOINERS: Final = "\u200c\u200d"
@@ -30,6 +32,26 @@ def _harmless(character: str) -> str:
     if character.isprintable() or character in _JOINERS:
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def natural(text: str) -> list[str | int]:
+    """What to sort text by, so that `case 2` comes before `case 10`."""
+    parts: list[str | int] = re.split(r"([0-9]{1,18})", text)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
+
+
+def folded(text: str, width: int) -> str:
+    """Text on lines of this width, broken between phrases, and within one only if it is longer than that."""
+    lines = [""]
+    for phrase in re.split(r"(?<=[,;:]) ", text):
+        joined = f"{lines[-1]} {phrase}" if lines[-1] else phrase
+        if len(joined) <= width:
+            lines[-1] = joined
+        elif len(phrase) <= width:
+            lines.append(phrase)
+        else:
+            lines[-1:] = textwrap.wrap(joined, max(1, width))
+    return "\n".join(lines)
 
 
 def shown_value(value: object, *, limit: int = 200) -> str:
@@ -86,4 +108,15 @@ def counted(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
-__all__ = ["UNKNOWN", "clean", "counted", "number", "percent", "seconds", "shown_value", "times"]
+__all__ = [
+    "UNKNOWN",
+    "clean",
+    "counted",
+    "folded",
+    "natural",
+    "number",
+    "percent",
+    "seconds",
+    "shown_value",
+    "times",
+]

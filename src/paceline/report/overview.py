@@ -1,0 +1,155 @@
+"""The overview: what the figures of a run say in words, a label and a sentence each.
+
+Passed, failed (an assertion is false), errors (ended without a score), not run, without assertion: each case
+is one of these, and no word means two of them. A rate over cases of which some were not run has no interval.
+
+Knows figures. Knows nothing of terminals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from paceline.report.figures import Figures, Proportion, Spread, VariantFigures
+from paceline.report.interval import Interval
+from paceline.report.reckoning import NOT_RUN
+from paceline.report.text import counted, percent, seconds, times
+
+_VALUES_FOR: Final = {"p50": 1, "p90": 10, "p95": 20, "p99": 100}
+"""Values that a quantile takes: with fewer it is their maximum by another name."""
+_LEAST_SPEED_UP: Final = 2
+_NO_ERRORS: Final = frozenset({"scored", *NOT_RUN})
+"""Outcomes that are no error of the case."""
+
+
+def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
+    """What the overview says, a label and a sentence each."""
+    yield "Pass rate", _headline(figures)
+    of_run = figures.passed_of_run
+    if figures.verdict == "incomplete" and of_run.of:
+        yield "of those run", _rate(of_run, "failures included")
+    if figures.passed_of_scored.of and figures.passed_of_scored.of != of_run.of:
+        yield "of completed", _rate(figures.passed_of_scored, f"coverage {percent(figures.coverage)}")
+    yield "Cases", _counts(figures)
+    if 0 < figures.n_cases < figures.n + figures.n_begun:
+        yield "Repeats", _repeats(figures)
+    if figures.n_unasserted:
+        yield (
+            "No assertion",
+            f"{counted(figures.n_unasserted, 'case')} with none: not passed, and in neither rate",
+        )
+    if errors := _errors(figures):
+        kinds = {name: n for name, n in figures.outcomes.items() if n and name not in _NO_ERRORS}
+        causes = ", ".join(f"{name} {n:,}" for name, n in kinds.items())
+        yield "Error rate", f"{percent(figures.error_rate)} of {figures.n_scored + errors:,} run: {causes}"
+    yield from _times(figures)
+    for variant in figures.variants:
+        yield f"  {variant.name or 'default'}", _variant(variant)
+    if figures.damaged or figures.unsealed:
+        yield "Journal", f"{counted(figures.damaged, 'damaged line')}, {figures.unsealed:,} edited by hand"
+    if figures.results_left_out:
+        yield (
+            "Left out",
+            f"{counted(figures.results_left_out, 'result')}: more names than a report tells apart",
+        )
+
+
+def _times(figures: Figures) -> Iterator[tuple[str, str]]:
+    if figures.latency.n:
+        yield "Latency", _latency(figures.latency)
+    if figures.waited:
+        yield "Waiting", f"{seconds(figures.waited)} for limits and between tries, in all; not in the latency"
+    if figures.wall is not None:
+        yield "Duration", _duration(figures)
+    if figures.attempts > figures.n + figures.n_begun or figures.retries or figures.abandoned:
+        yield "Attempts", _attempts(figures)
+
+
+def _errors(figures: Figures | VariantFigures) -> int:
+    """Cases that were run and ended without being scored."""
+    return figures.n_failed + figures.n_open - figures.n_not_run
+
+
+def _headline(figures: Figures) -> str:
+    passed = figures.passed
+    if figures.verdict != "incomplete" or passed.rate is None:
+        return _rate(passed, "failures included")
+    if not figures.expected_known:
+        return f"so far {passed.count:,} of at least {passed.of:,} passed ({figures.n_not_run:,} not run)"
+    return f"so far {passed.count:,} of {passed.of:,} passed ({figures.n_not_run:,} not run)"
+
+
+def _variant(variant: VariantFigures) -> str:
+    errors = counted(_errors(variant), "error")
+    passed = variant.passed
+    if passed.rate is not None and passed.interval is None:
+        told = f"so far {passed.count:,} of {passed.of:,} passed, {errors}"
+        return told + (f", {variant.n_not_run:,} not run" if variant.n_not_run else "")
+    return _rate(passed, errors)
+
+
+def _latency(latency: Spread) -> str:
+    """As many of its quantiles as so many values support."""
+    quantiles = (("p50", latency.p50), ("p90", latency.p90), ("p95", latency.p95), ("p99", latency.p99))
+    shape = [(name, value) for name, value in quantiles if latency.n >= _VALUES_FOR[name]]
+    shape += [("mean", latency.mean), ("max", latency.max)]
+    told = ", ".join(f"{name} {seconds(value)}" for name, value in shape)
+    return f"{told}, of {counted(latency.n, 'output')}"
+
+
+def _repeats(figures: Figures) -> str:
+    told = f"{figures.n + figures.n_begun:,} results of {counted(figures.n_cases, 'different case')}"
+    return f"{told}; those of one case are not independent, so intervals go by the different cases"
+
+
+def _rate(proportion: Proportion, remark: str) -> str:
+    if proportion.rate is None:
+        return "unknown: no case has an assertion"
+    interval = said_interval(proportion.interval, proportion.of)
+    return f"{percent(proportion.rate)} ({interval}), {proportion.count:,} of {proportion.of:,}, {remark}"
+
+
+def said_interval(interval: Interval | None, of: int) -> str:
+    if interval is None:
+        return "no interval"
+    told = f"{interval.confidence:.0%} interval {percent(interval.low)} to {percent(interval.high)}"
+    # Repeats of one case tell less than as many cases.
+    if interval.n < 0.995 * of:
+        told += f", worth {counted(round(interval.n), 'independent case')}"
+    return told
+
+
+def _counts(figures: Figures) -> str:
+    told = f"{figures.n_expected:,} expected: {figures.n_passed:,} passed, {figures.n_not_passed:,} failed"
+    told += f", {counted(_errors(figures), 'error')}"
+    if figures.n_unasserted:
+        told += f", {figures.n_unasserted:,} without assertion"
+    if figures.n_not_run:
+        told += f", {figures.n_not_run:,} not run"
+    return told if figures.expected_known else f"{told}; there may be more"
+
+
+def _duration(figures: Figures) -> str:
+    told = seconds(figures.wall)
+    if figures.processes > 1:
+        told += f" in {figures.processes} processes"
+    if figures.concurrency is not None:
+        told += f"; effective concurrency {times(figures.concurrency)}"
+    # Next to nothing, and what starting up costs hides it: neither is worth a sentence.
+    if (figures.speed_up or 0) >= _LEAST_SPEED_UP and (figures.wall or 0) >= 1:
+        told += f", {times(figures.speed_up or 0)} times as fast as a plain loop"
+    return told
+
+
+def _attempts(figures: Figures) -> str:
+    told = f"{figures.attempts:,}"
+    if figures.retries:
+        classes = ", ".join(f"{name} {count:,}" for name, count in figures.retries.items())
+        told += f"; {sum(figures.retries.values()):,} retried ({classes})"
+    if figures.abandoned:
+        told += f"; {figures.abandoned:,} ignored a deadline and were left behind"
+    return told
+
+
+__all__ = ["lines_of", "said_interval"]
