@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from paceline.errors import JournalError
+from paceline.errors import JournalError, UsageError
 from paceline.journal.reading import FileSource, Recorded
 from paceline.journal.records import RunLine
 
@@ -64,7 +64,7 @@ def latest_run(root: Path, suite: str | None = None) -> FoundRun:
     found = next(find_runs(root, suite), None)
     if found is None:
         what = f"no run of {suite}" if suite else "no run"
-        raise JournalError(
+        raise UsageError(
             f"there is {what} under {root}", hint="name the run, or start one with `paceline run`"
         )
     return found

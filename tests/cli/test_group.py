@@ -77,7 +77,7 @@ def test_an_error_of_ours_is_a_message_and_a_hint_and_its_exit_code(shell: Shell
     told = shell.types("run", "nowhere.yaml")
     assert told.exit_code == 2
     assert told.stdout == ""
-    assert told.stderr.startswith("error: there is no suite nowhere.yaml\nhint: ")
+    assert told.stderr.startswith("error: there is no file nowhere.yaml\nhint: ")
 
 
 def test_with_json_an_error_is_a_document_too(shell: Shell) -> None:
@@ -88,7 +88,7 @@ def test_with_json_an_error_is_a_document_too(shell: Shell) -> None:
     assert json.loads(told.stdout) == {
         "error": {
             "kind": "SuiteError",
-            "message": "there is no suite nowhere.yaml",
+            "message": "there is no file nowhere.yaml",
             "hint": json.loads(told.stdout)["error"]["hint"],
         },
         "exit_code": 2,

@@ -167,7 +167,7 @@ def test_quiet_shows_nothing(shell: Shell, suite: Path) -> None:
 
 def test_verbose_tells_each_case(shell: Shell, suite: Path) -> None:
     told = shell.types("run", "doubles.py", "-v", WRONG="1", RAISES="2")
-    for said in ("passed  case-0", "failed  case-1", "task_error  case-2", "ValueError: odd"):
+    for said in ("passed  case-0", "failed  case-1", "error (task_error)  case-2", "ValueError: odd"):
         assert said in told.stderr
 
 

@@ -55,9 +55,11 @@ def test_a_run_that_is_being_written_is_listed_as_running_and_not_removed(shell:
     assert not Path(standing["path"]).exists()
 
 
-def test_removing_asks_first(shell: Shell, suite: Path) -> None:
+def test_removing_wants_a_terminal_to_ask_or_yes(shell: Shell, suite: Path) -> None:
     shell.types("run", "doubles.py", "-o", "out")
-    assert shell.types("rm", "out").exit_code == 130, "nobody answers"
+    told = shell.types("rm", "out")
+    assert told.exit_code == 2, "there is nobody to answer"
+    assert "pass --yes" in told.stderr
     assert (shell.folder / "out").exists()
 
 
@@ -111,3 +113,23 @@ def test_verify_finds_nothing_wrong_with_a_whole_record_and_says_what_is_wrong_w
     document = json.loads(told.stdout)
     assert (document["ok"], document["counts"]["damaged"]) == (False, 1)
     assert "paceline resume" in shell.types("verify", "out").stdout
+
+
+def test_the_answer_of_a_case_whose_teardown_failed_is_shown(shell: Shell) -> None:
+    shell.write(
+        "untidy.py",
+        """
+        from paceline import Case, CaseLifecycle, Dataset
+        class Untidy(CaseLifecycle):
+            async def teardown(self, result):
+                raise OSError("disk full")
+        dataset = Dataset(cases=[Case(name="a", inputs=1)])
+        dataset.evaluate_sync(lambda x: "the answer", lifecycle=Untidy, journal="out", progress=False)
+        """,
+    )
+    process = shell.python("untidy.py")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    told = shell.types("report", "out", "--case", "a").stdout
+    assert "output: the answer" in told
+    assert "error: OSError: disk full" in told

@@ -24,6 +24,8 @@ from typing import Final
 
 LEAVES_WITHIN: Final = 3.0
 """Seconds that threads of the user's may take to end after the program has."""
+closed_from_the_start: set[int] = set()
+"""Standard streams that nobody has given this process."""
 
 
 def main() -> None:
@@ -73,6 +75,7 @@ def keep_standard_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
+            closed_from_the_start.add(descriptor)
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # for good

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import click
@@ -41,9 +42,14 @@ def command(output: str | None, fast: bool) -> int:
         )
         environ = {**os.environ, **({"DEMO_SECONDS": "0.05"} if fast else {})}
         try:
-            return _demonstrate(folder, environ)
+            code = _demonstrate(folder, environ)
         except KeyboardInterrupt:
             return CUT_OFF
+    if output is None:
+        say("\nThe suite and its run are thrown away now; `paceline demo -o DIR` keeps them.")
+    else:
+        say(f"\nThe suite and its run are kept: paceline report {quote(str(folder / 'run'))}")
+    return code
 
 
 @contextmanager
@@ -52,6 +58,8 @@ def _folder(output: str | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="paceline-demo-") as thrown_away:
             yield Path(thrown_away)
         return
+    if not output:
+        raise UsageError("-o names no place", hint="a directory to keep the demo in")
     folder = Path(output)
     if (folder / "run").exists():
         raise UsageError(f"there is a demo in {folder} already", hint="choose another -o, or remove it")

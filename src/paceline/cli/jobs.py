@@ -35,6 +35,8 @@ def options_for(
     debug: bool,
 ) -> Options:
     """The options of a run that settings and flags decide."""
+    if journal == "":
+        raise UsageError("-o names no place", hint="a directory or a .jsonl file to record the run in")
     return Options(
         max_concurrency=chosen["max_concurrency"],
         progress=progress,
@@ -155,7 +157,8 @@ def selection(
         pattern = re.compile(filter_ or "")
     except re.error as error:
         raise UsageError(
-            f"--filter {filter_!r} is not a regular expression: {error}", hint=r"a point is written \."
+            f"--filter {filter_!r} is not a regular expression: {error}",
+            hint=r"what stands for itself takes a backslash: \( and \) for parentheses, \. for a point",
         )
 
     def keep(named: Iterable[Named]) -> Iterable[Named]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,20 +11,29 @@ import click
 from paceline.cli.options import json_flag
 from paceline.cli.verb import Verb, say, say_json, table, warn
 
+ERRORS = ("task_error", "timeout", "infra_error", "evaluator_error")
+"""Outcomes of a case that ran and got no score."""
+STATES = {"failed": "broken off", "budget": "out of budget"}
+"""What is said of a run, where the record has a word that means something else of a case."""
+
 
 @click.command("ls", cls=Verb)
-@click.argument("suite", required=False)
+@click.argument("named", metavar="[SUITE|DIRECTORY]", required=False)
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="At most this many.")
 @json_flag
-def command(suite: str | None, limit: int, as_json: bool) -> int:
-    """List runs, latest first; those of SUITE only if one is named."""
+def command(named: str | None, limit: int, as_json: bool) -> int:
+    """List runs, latest first; only those of SUITE, or those in DIRECTORY, if one is named."""
     from itertools import islice
 
     from paceline.cli.find import runs_folder, standing_of
     from paceline.runs import find_runs
 
     root = runs_folder()
-    standings = [standing_of(found.path, found.line) for found in islice(find_runs(root, suite), limit)]
+    runs = list(find_runs(root, named))
+    if not runs and named is not None and Path(named).is_dir():
+        root = Path(named)
+        runs = list(find_runs(root))
+    standings = [standing_of(found.path, found.line) for found in islice(runs, limit)]
     if as_json:
         say_json([_document(standing) for standing in standings])
     elif standings:
@@ -39,23 +49,32 @@ def command(suite: str | None, limit: int, as_json: bool) -> int:
 
 def _row(standing: Any) -> tuple[str, ...]:
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(standing.line.started))
-    return str(standing.path), standing.line.suite, started, standing.state, _counts(standing)
+    suite = f"{standing.line.suite} (rescored)" if standing.line.rescored_from else standing.line.suite
+    return str(standing.path), suite, started, STATES.get(standing.state, standing.state), _counts(standing)
 
 
 def _counts(standing: Any) -> str:
     tally = standing.tally
     if tally is None:
         return "not counted: big"
-    errors = tally.done - tally.passed - tally.failed - tally.unasserted
+    scored = tally.passed + tally.failed + tally.unasserted
+    errors = _errors(tally)
     numbers = [
         (tally.passed, "passed"),
         (tally.failed, "failed"),
         (errors, "error" if errors == 1 else "errors"),
-        (tally.unasserted, "unasserted"),
+        (tally.unasserted, "without assertion"),
+        ((standing.keys or 0) - scored - errors, "not run"),
     ]
     told = ", ".join(f"{number:,} {word}" for number, word in numbers if number)
-    of_all = f"{tally.done:,}/{standing.keys:,}" if standing.keys is not None else f"{tally.done:,}"
+    of_all = f"{scored:,}/{standing.keys:,}" if standing.keys is not None else f"{scored:,}"
     return f"{of_all} ({told})" if told else of_all
+
+
+def _errors(tally: Any) -> int:
+    """Keys that ended without a score. Those that a budget or an interrupt has kept from running did not."""
+    ended = {**tally.by_outcome, **tally.not_done}
+    return sum(number for outcome, number in ended.items() if outcome in ERRORS)
 
 
 def _document(standing: Any) -> dict[str, Any]:
@@ -72,5 +91,7 @@ def _document(standing: Any) -> dict[str, Any]:
         "passed": None if tally is None else tally.passed,
         "failed": None if tally is None else tally.failed,
         "unasserted": None if tally is None else tally.unasserted,
-        "outcomes": None if tally is None else tally.by_outcome,
+        "errors": None if tally is None else _errors(tally),
+        "outcomes": None if tally is None else {**tally.by_outcome, **tally.not_done},
+        "rescored_from": line.rescored_from or None,
     }

@@ -60,8 +60,9 @@ def _tell_rows(rows: Iterator[Row], *, as_json: bool, in_full: bool) -> None:
 
 
 def _head(row: Row) -> str:
-    verdict = {True: "passed", False: "failed", None: "unasserted"}[row.passed]
-    return f"{row.key}  {verdict if row.outcome == 'scored' else row.outcome}"
+    from paceline.progress import ending
+
+    return f"{row.key}  {ending(row.outcome, row.passed)}"
 
 
 def _why(row: Row) -> str:
@@ -80,8 +81,15 @@ def _why(row: Row) -> str:
 
 
 def _in_full(row: Row) -> str:
+    from paceline.report.text import seconds
+
     lines = [_head(row)]
-    for name, value in _document(row).items():
+    document = _document(row)
+    for name, label in (("seconds", "time"), ("waited_s", "waited")):
+        # Nobody waited, or it is not known how long it took: results of another harness may not say.
+        if taken := document.pop(name):
+            lines.append(f"{label}: {seconds(taken)}")
+    for name, value in document.items():
         if name in ("case", "repeat", "variant", "outcome", "passed") or value in (None, {}, []):
             continue
         if name == "results":
@@ -122,6 +130,7 @@ def _document(row: Row) -> dict[str, Any]:
     if isinstance(row, ReportCaseFailure):
         return document | {
             "seconds": row.duration,
+            "output": plain(row.output),
             "stage": row.error_stage,
             "error": f"{row.error_type}: {row.error_message}",
             "trace": row.error_stacktrace,

@@ -11,7 +11,7 @@ import click
 
 from paceline.cli import rescore, run
 from paceline.cli.run import run_flags
-from paceline.cli.verb import Verb, given_of
+from paceline.cli.verb import Verb, given_of, warn
 from paceline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 STARTERS = {"run": (run.command, run.start), "rescore": (rescore.command, rescore.start)}
 """The commands that start runs, and how they are carried out. The record knows what they were called with."""
 
-ONCE = {"retry_errors": False, "accept_changes": False}
+ONCE = {
+    "retry_errors": False,
+    "accept_changes": False,
+    "dry_run": False,
+    "as_json": False,
+    "quiet": False,
+    "verbose": False,
+    "debug": False,
+}
 """What holds for the process that was told so, and not for whoever goes on with the run."""
 
 
@@ -29,14 +37,17 @@ ONCE = {"retry_errors": False, "accept_changes": False}
 @run_flags
 @click.pass_context
 def command(ctx: click.Context, /, run: str | None, **given: Any) -> int:
-    """Go on with RUN (a path, or an id; the latest by default): what is not done yet is run.
+    """Run what is not done of RUN (a path, or an id; else the latest unfinished run, or the latest).
 
     The suite is loaded as the record says it was, from the same directory and with the same flags; flags
     given here go first.
     """
-    from paceline.cli.find import find_run
+    from paceline.cli.find import find_resumable
 
-    path = find_run(run).resolve()
+    found, choice = find_resumable(run)
+    if choice and not given["quiet"]:
+        warn(choice)
+    path = found.resolve()
     line = _started_by(path)
     written = line.command
     starter, start = STARTERS[written[1]]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from paceline.cli.verb import Verb, say
+from paceline.errors import UsageError
 
 
 @click.command("rm", cls=Verb)
@@ -20,6 +22,10 @@ def command(runs: tuple[str, ...], yes: bool) -> int:
 
     paths = [find_run(named) for named in runs]
     shown = "".join(f"\n  {path}" for path in paths)
+    if not yes and not sys.stdin.isatty():
+        raise UsageError(
+            "nobody is at a terminal to confirm this", hint="pass --yes to remove without being asked"
+        )
     if not yes and not click.confirm(f"Remove for good:{shown}\nSure?", err=True):
         say("nothing was removed")
         return 0

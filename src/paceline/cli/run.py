@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from paceline.cli import closed_from_the_start
 from paceline.cli.options import (
     read_map,
     selection_flags,
@@ -16,6 +18,7 @@ from paceline.cli.options import (
     view_flags,
 )
 from paceline.cli.verb import (
+    StdoutLost,
     Verb,
     say,
     say_json,
@@ -28,6 +31,7 @@ from paceline.cli.verb import (
 if TYPE_CHECKING:
     from paceline.conduct import Finished, Job
     from paceline.options import Progress
+    from paceline.report import Report
     from paceline.settings import Effective
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -120,6 +124,8 @@ def carry_out(call: Call) -> int:
         if not call.dry_run:
             from paceline.api import run_job
 
+            if call.output is None:
+                _mention_unfinished(job)
             finished = run_job(job)
     if call.dry_run:
         return tell_plan(job, as_json=call.as_json)
@@ -132,7 +138,7 @@ def _job(call: Call) -> tuple[Job, Effective]:
     from paceline.suite import load_suite
 
     suite = load_suite(
-        call.target or _only_suite(),
+        call.target or ".",
         task=call.task,
         dataset=call.dataset,
         evaluators=call.evaluators,
@@ -161,20 +167,17 @@ def _job(call: Call) -> tuple[Job, Effective]:
     return job, chosen
 
 
-def _only_suite() -> str:
-    """The one suite that the current directory holds."""
-    from pathlib import Path
+def _mention_unfinished(job: Job) -> None:
+    """Say that there is a run to go on with: a new one pays again for what that has done."""
+    from paceline.cli.find import done_of, unfinished_run
+    from paceline.runs import runs_root
 
-    from paceline.errors import UsageError
-    from paceline.suite import candidates_hint, find_suites
-
-    found = find_suites(Path.cwd())
-    if len(found) == 1:
-        return found[0].name
-    what = (
-        f"there are {len(found)} suites in this directory" if found else "there is no suite in this directory"
-    )
-    raise UsageError(f"{what}: say what to run", hint=candidates_hint(Path.cwd()))
+    found = unfinished_run(runs_root(job.options.runs), job.suite)
+    if found is not None:
+        warn(
+            f"an unfinished run of {job.suite} exists ({done_of(found.path)}): "
+            f"`paceline resume {quote(str(found.path))}` goes on with it; starting a new one"
+        )
 
 
 def view_of(style: str, *, quiet: bool, verbose: bool, debug: bool) -> Progress:
@@ -192,15 +195,33 @@ def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool) -> int
     if finished.ending.error is not None:
         raise finished.ending.error
     report = finished.report
-    if as_json:
-        say(report.to_json())
-    elif not quiet:
-        with unless_gone():
-            report.print()
+    try:
+        _show(report, as_json=as_json, quiet=quiet)
+    except StdoutLost as error:
+        # How the run went is not for its printing to say.
+        warn(f"warning: {error}")
+        _say_where(report)
     if report.path is not None and finished.ending.how != "complete":
         warn(f"incomplete: {finished.ending.reason}")
         warn(f"go on with: paceline resume {report.path}")
     return exit_code(finished, fail_on=fail_on)
+
+
+def _show(report: Report[Any, Any, Any], *, as_json: bool, quiet: bool) -> None:
+    if 1 in closed_from_the_start and not quiet:
+        _say_where(report)
+    elif as_json:
+        say(report.to_json())
+    elif not quiet:
+        with unless_gone():
+            report.print()
+
+
+def _say_where(report: Report[Any, Any, Any]) -> None:
+    """Where the report is to be had that could not be printed."""
+    if report.path is not None:
+        path = quote(str(report.path))
+        warn(f"the run is on record in {path}; `paceline report {path}` shows what it has found")
 
 
 def tell_plan(job: Job, *, as_json: bool) -> int:

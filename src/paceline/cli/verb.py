@@ -7,6 +7,7 @@ defect or a broken environment: exit 3.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +24,10 @@ FRAMES: Final = 4
 """Of an unexpected error, without --debug."""
 
 
+class StdoutLost(PacelineError):
+    """What was to be printed cannot be, and that is not because its reader has seen enough."""
+
+
 class Verb(click.Command):
     """A command that returns its exit code, and whose errors become messages."""
 
@@ -35,7 +40,11 @@ class Verb(click.Command):
 
     def _exit_code(self, ctx: click.Context) -> int:
         try:
-            return int(super().invoke(ctx) or 0)
+            with warnings_in_words():
+                return int(super().invoke(ctx) or 0)
+        except StdoutLost as error:
+            complain(error, as_json=False)
+            return error.exit_code
         except PacelineError as error:
             complain(error, as_json=bool(ctx.params.get("as_json")))
             return error.exit_code
@@ -73,6 +82,26 @@ def warn(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+@contextmanager
+def warnings_in_words() -> Iterator[None]:
+    """Print warnings for users as such: the line of Python that warned means nothing to them."""
+    import warnings
+
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if category is UserWarning:
+            warn(f"warning: {message}")
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
 def complain(error: PacelineError, *, as_json: bool) -> None:
     """Tell an error of ours: what happened, and what to do next."""
     warn(f"error: {error}")
@@ -98,10 +127,16 @@ def unless_gone() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except (BrokenPipeError, ValueError) as error:
-        if isinstance(error, ValueError) and not sys.stdout.closed:
+    except ValueError:
+        if not sys.stdout.closed:
             raise
         _let_stdout_go()
+    except OSError as error:
+        _let_stdout_go()
+        if error.errno != errno.EPIPE:
+            raise StdoutLost(
+                f"stdout cannot be written: {error.strerror}", hint="nothing that is on record is lost"
+            ) from error
     except SystemExit:
         # What rich raises where the reader is gone; the exit code is not for it to choose.
         _let_stdout_go()
