@@ -19,6 +19,7 @@ from paceline.tasks.notes import increment_eval_metric, set_eval_attribute
 
 colour: ContextVar[str] = ContextVar("colour", default="none")
 _loops: list[int] = []
+_left_behind: list[asyncio.Task[None]] = []
 
 
 def double(number: int) -> int:
@@ -62,7 +63,9 @@ def die_by(number: int) -> None:
 
 def die_when_idle(delay: float) -> str:
     """Answer, and be gone a little later."""
-    subprocess.Popen([sys.executable, "-c", f"import time, os; time.sleep({delay}); os.kill({os.getpid()}, 9)"])
+    subprocess.Popen(
+        [sys.executable, "-c", f"import time, os; time.sleep({delay}); os.kill({os.getpid()}, 9)"]
+    )
     return "answered"
 
 
@@ -114,7 +117,7 @@ async def leaves_tasks_behind(_inputs: object) -> str:
             except asyncio.CancelledError:
                 continue
 
-    asyncio.get_running_loop().create_task(deaf(), name="left behind")
+    _left_behind.append(asyncio.get_running_loop().create_task(deaf(), name="left behind"))
     return "answered"
 
 

@@ -1,10 +1,11 @@
-"""What the engine's tests stand on: cases from a list, a recorder in memory, a loop whose time moves by itself.
+"""What the engine's tests stand on: cases, a recorder in memory, a loop whose time moves by itself.
 
     carried = play(cases(3), task, concurrency=2)       a whole run in virtual time
     carried.outcomes["case-0"].outcome                  what is on record
     Meter().around(...)                                 how many were inside at once
 
-Virtual time is for coroutines only: a thread would be outrun. What needs threads or processes is played in `real` time.
+Virtual time is for coroutines only, since a thread would be outrun. What needs threads or processes is
+played `really`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 import selectors
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ from paceline.engine.run import Ending, Run
 from paceline.errors import JournalBroken
 from paceline.evaluators.prepare import prepare
 from paceline.journal.memory import MemoryJournal
+from paceline.journal.reading import Recorded
 from paceline.journal.records import BeginLine, Key, Line, OutcomeLine, RunLine
 from paceline.tasks.callable import CallableTask
 
@@ -188,7 +190,7 @@ class SlowDisk:
 
     def __init__(self) -> None:
         self.on_commit: Callable[[int], None] | None = None
-        self.on_broken: Callable[[Exception], None] | None = None
+        self.on_broken: Callable[[JournalBroken], None] | None = None
         self.committed = 0
         self.lagging = False
         self.lines: list[Line] = []
@@ -300,7 +302,7 @@ async def carry_out(
 def recorded(journal: Any) -> list[Line]:
     """The lines that a recorder holds, read back."""
     if isinstance(journal, MemoryJournal):
-        return [entry.line for entry in journal.entries() if hasattr(entry, "line")]
+        return [entry.line for entry in journal.entries() if isinstance(entry, Recorded)]
     return list(journal.lines)
 
 
@@ -341,7 +343,5 @@ async def deaf(seconds: float) -> None:
     """Sleep, and ignore every cancellation meanwhile."""
     until = asyncio.get_running_loop().time() + seconds
     while (left := until - asyncio.get_running_loop().time()) > 1e-9:
-        try:
+        with suppress(asyncio.CancelledError):
             await asyncio.sleep(left)
-        except asyncio.CancelledError:
-            pass

@@ -262,20 +262,25 @@ def test_a_price_that_is_no_number_is_a_price_not_seen(noted: Any, counted: int)
     assert (carried.run.purse.unknown is None) == bool(counted)
 
 
-def test_what_could_not_be_seen_is_said() -> None:
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ({"cost": 0.1, "tokens": 5}, None),
+        ({"cost": 0.1}, "1 attempts did not say their tokens (metric `tokens`)"),
+        ({"tokens": 1}, "1 attempts did not say what they cost (metric `cost`)"),
+    ],
+)
+def test_what_could_not_be_seen_is_said(metrics: dict[str, float], told: str | None) -> None:
     purse = Purse(Budget(usd=1.0, tokens=10), Spent(), now=0.0)
-    assert purse.unknown is None
-    purse.settle(Key("a"), {"cost": 0.1})
-    assert purse.unknown == "1 attempts did not say their tokens (metric `tokens`)"
-    purse.settle(Key("b"), {"tokens": 1})
-    assert purse.unknown == "1 attempts did not say what they cost (metric `cost`)"
+    purse.settle(Key("a"), metrics)
+    assert purse.unknown == told
 
 
 @pytest.mark.parametrize("name", ["usd", "tokens", "wall_s", "failures"])
 @pytest.mark.parametrize("ceiling", [0, -1, float("nan")])
 def test_a_ceiling_is_above_nothing(name: str, ceiling: float) -> None:
     with pytest.raises(UsageError, match=name):
-        Budget(**{name: ceiling})
+        Budget.of({name: ceiling})
 
 
 def test_what_budget_accepts() -> None:

@@ -63,7 +63,7 @@ def test_setting_the_same_deadline_for_thousands_takes_one_timer() -> None:
             timers += 1
             return call_at(*arguments, **named)  # type: ignore[arg-type]
 
-        loop.call_at = counted  # type: ignore[method-assign,assignment]
+        loop.call_at = counted  # type: ignore[method-assign]
         deadlines = Deadlines(loop)
         for waiter in [Waiter(deadlines) for _ in range(2_000)]:
             deadlines.set(waiter, loop.time() + 60)
@@ -74,18 +74,20 @@ def test_setting_the_same_deadline_for_thousands_takes_one_timer() -> None:
 
 def test_what_sets_a_new_deadline_when_it_is_told_is_told_again() -> None:
     class Twice(Waiter):
+        def __init__(self, deadlines: Deadlines) -> None:
+            super().__init__(deadlines)
+            self.deadlines = deadlines
+
         def overdue(self) -> None:
             super().overdue()
             if len(self.told) == 1:
-                deadlines.set(self, asyncio.get_running_loop().time() + 3)
+                self.deadlines.set(self, asyncio.get_running_loop().time() + 3)
 
     async def main() -> list[float]:
-        nonlocal deadlines
         deadlines = Deadlines(loop := asyncio.get_running_loop())
         twice = Twice(deadlines)
         deadlines.set(twice, loop.time() + 2)
         await asyncio.sleep(10)
         return twice.told
 
-    deadlines: Deadlines
     assert virtually(main) == [2.0, 5.0]

@@ -71,9 +71,7 @@ def test_a_case_that_waits_for_another_try_is_not_tried_again_while_draining() -
         await asyncio.sleep(1)
         raise ConnectionError
 
-    carried = play(
-        cases(2), task, retry_task=Retry(attempts=9, base=900.0, cap=900.0), during=drain_after(3)
-    )
+    carried = play(cases(2), task, retry_task=Retry(attempts=9, base=900.0, cap=900.0), during=drain_after(3))
     assert sorted(tries) == [0, 1]
     assert carried.ended == {"cancelled": 2}
     assert carried.seconds == 3.0
@@ -135,7 +133,9 @@ def test_cancelling_twice_or_after_the_end_does_nothing_more() -> None:
 
 
 @pytest.mark.parametrize("after", [0.0, 5.0, 15.0])
-def test_whoever_cancels_the_coroutine_gets_his_cancellation_back_and_the_record_is_whole(after: float) -> None:
+def test_whoever_cancels_the_coroutine_gets_his_cancellation_back_and_the_record_is_whole(
+    after: float,
+) -> None:
     async def main() -> tuple[str, float, Any]:
         kept: list[Run] = []
 

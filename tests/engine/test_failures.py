@@ -103,7 +103,7 @@ def test_an_exception_whose_properties_raise_has_a_class_all_the_same() -> None:
         def response(self) -> Any:
             raise KeyboardInterrupt
 
-        @property
+        @property  # type: ignore[misc]  # it is meant to be wrong
         def __class__(self) -> Any:
             raise KeyboardInterrupt
 

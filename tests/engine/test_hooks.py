@@ -117,7 +117,9 @@ def test_setup_and_teardown_are_called_once_however_often_the_task_is_tried() ->
     assert [what for what, _number in hooks.log].count("teardown") == 1
 
 
-def test_a_context_variable_set_in_setup_is_seen_by_task_evaluators_and_teardown_and_by_no_other_case() -> None:
+def test_a_context_variable_set_in_setup_is_seen_by_task_evaluators_and_teardown_and_by_no_other_case() -> (
+    None
+):
     seen: dict[str, list[str]] = {}
 
     class Hooks(Logged):
@@ -143,7 +145,9 @@ def test_a_context_variable_set_in_setup_is_seen_by_task_evaluators_and_teardown
     carried = run(Hooks, task, 5, evaluators=[in_place, on_loop, another], concurrency=3)
     assert carried.ended == {"scored": 5}
     assert carried.gauge.passed == 5
-    assert sorted(seen["task"]) == sorted(seen["teardown"]) == [f"database of {number}" for number in range(5)]
+    assert (
+        sorted(seen["task"]) == sorted(seen["teardown"]) == [f"database of {number}" for number in range(5)]
+    )
     with pytest.raises(LookupError):
         database.get()
 
@@ -189,7 +193,9 @@ def test_teardown_gets_the_row_of_its_case() -> None:
         ("teardown", ["setup", "setup done", "prepare_context", "prepare_context done", "teardown"]),
     ],
 )
-def test_a_hook_that_fails_is_the_outcome_of_its_case_and_teardown_is_called(broken: str, called: list[str]) -> None:
+def test_a_hook_that_fails_is_the_outcome_of_its_case_and_teardown_is_called(
+    broken: str, called: list[str]
+) -> None:
     hooks = Logged.fresh(broken={broken})
     asked: list[int] = []
 

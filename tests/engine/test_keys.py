@@ -1,4 +1,4 @@
-"""One key, step by step: its deadlines, what it notes, what is kept of it, and that cases do not see each other."""
+"""One key, step by step: deadlines, what is noted and kept, and that cases do not see each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paceline.engine.retry import Retry
 from paceline.evaluators.base import EvaluatorContext, instant
 from paceline.journal.records import BeginLine, ErrorFacts, OutcomeLine, OutputLine, Score
 from paceline.tasks.notes import increment_eval_metric, set_eval_attribute
-from tests.engine.stage import Carried, cases, deaf, now, play, really, turn_of
+from tests.engine.stage import Carried, SlowDisk, cases, deaf, now, play, really, turn_of
 
 user: ContextVar[int] = ContextVar("user")
 
@@ -158,22 +158,14 @@ def test_a_case_without_evaluators_that_wait_costs_two_lines() -> None:
 
 
 def test_an_output_is_on_record_before_an_evaluator_that_waits_is_asked() -> None:
+    disk = SlowDisk()
     seen: list[int] = []
 
-    async def look(run: Any) -> None:
-        nonlocal books
-        books = run.books
-
-    books: Any = None
-
     async def seeing(output: int) -> bool:
-        seen.append(len([line for line in carried_lines() if isinstance(line, OutputLine)]))
+        seen.append(sum(isinstance(line, OutputLine) for line in disk.lines))
         return True
 
-    def carried_lines() -> list[Any]:
-        return [entry.line for entry in books._recorder.entries()]
-
-    play(cases(3), echo, evaluators=[seeing], concurrency=1, during=look)
+    play(cases(3), echo, evaluators=[seeing], concurrency=1, recorder=disk)
     assert seen == [1, 2, 3]
 
 
@@ -236,7 +228,9 @@ class Answers:
     def __init__(self, *stored: Stored) -> None:
         self.expected = len(stored)
         self.exhausted = False
-        self._turns = [turn_of(case, "", stored=each) for case, each in zip(named(len(stored)), stored, strict=True)]
+        self._turns = [
+            turn_of(case, "", stored=each) for case, each in zip(named(len(stored)), stored, strict=True)
+        ]
 
     def take(self) -> Any:
         self.exhausted = len(self._turns) <= 1
@@ -359,7 +353,7 @@ def test_a_context_variable_of_one_case_is_unknown_to_the_next_in_its_place(conc
     found: list[int | None] = []
 
     async def task(number: int) -> int:
-        found.append(user.get(None))  # type: ignore[arg-type]
+        found.append(user.get(None))
         user.set(number)
         await asyncio.sleep(1)
         assert user.get() == number
@@ -369,7 +363,7 @@ def test_a_context_variable_of_one_case_is_unknown_to_the_next_in_its_place(conc
     assert found == [None] * 9
 
     def on_thread(number: int) -> int:
-        found.append(user.get(None))  # type: ignore[arg-type]
+        found.append(user.get(None))
         user.set(number)
         return number
 

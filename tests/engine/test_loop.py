@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from paceline.engine.clock import SystemClock
 from paceline.engine.loop import LAST_WORDS, run_to_end
 from paceline.engine.retry import NO_RETRY
-from tests.engine.stage import SystemClock, carry_out, cases
+from tests.engine.stage import carry_out, cases
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 colour: ContextVar[str] = ContextVar("colour", default="none")
@@ -73,6 +74,7 @@ def test_a_child_task_that_ends_with_an_exit_does_not_end_the_run(
     async def task(number: int) -> int:
         if number % 2:
             child_task = asyncio.ensure_future(child())
+            child_task.add_done_callback(asyncio.Task.exception)  # or asyncio would speak of it
             if awaited:
                 await child_task
         await asyncio.sleep(0.05)
@@ -117,13 +119,12 @@ def test_leftover_tasks_that_ignore_their_cancellation_hold_the_end_up_for_a_mom
                 continue
 
     async def main() -> str:
-        for _ in range(5):
-            asyncio.get_running_loop().create_task(deaf_for_ever())
+        left_behind = [asyncio.get_running_loop().create_task(deaf_for_ever()) for _ in range(5)]
         await asyncio.sleep(0)
-        return "answer"
+        return f"answer, with {len(left_behind)} left"
 
     began = time.monotonic()
-    assert run_to_end(main, debug=debug) == "answer"
+    assert run_to_end(main, debug=debug) == "answer, with 5 left"
     assert time.monotonic() - began < 2 * LAST_WORDS + 1
 
 
@@ -144,9 +145,11 @@ def test_leftover_tasks_that_listen_are_given_their_last_words(debug: bool) -> N
             sys.exit(3)
 
     async def main() -> None:
-        asyncio.get_running_loop().create_task(exiting())
-        asyncio.get_running_loop().create_task(tidy())
+        leaving = asyncio.get_running_loop().create_task(exiting())
+        leaving.add_done_callback(asyncio.Task.exception)  # or asyncio would speak of it
+        tidying = asyncio.get_running_loop().create_task(tidy())
         await asyncio.sleep(0)
+        assert not tidying.done()
 
     run_to_end(main, debug=debug)
     assert said == ["goodbye"]
@@ -156,8 +159,9 @@ def test_a_thread_that_hangs_does_not_hold_the_end_up(debug: bool) -> None:
     over = threading.Event()
 
     async def main() -> None:
-        asyncio.get_running_loop().run_in_executor(None, over.wait, 30)
+        hanging = asyncio.get_running_loop().run_in_executor(None, over.wait, 30)
         await asyncio.sleep(0.05)
+        assert not hanging.done()
 
     began = time.monotonic()
     run_to_end(main, debug=debug)
@@ -176,6 +180,7 @@ def test_the_loop_of_this_thread_is_gone_afterwards() -> None:
 
 CTRL_C = """
 import asyncio, os, signal, sys, threading, time
+from paceline.engine.clock import SystemClock
 from paceline.engine.loop import run_to_end
 
 def press():
@@ -221,5 +226,3 @@ def test_ctrl_c_that_nobody_has_taken_in_hand_ends_the_run_in_order(
     )
     assert done.stdout.split("\n")[:2] == ["in order", "KeyboardInterrupt"], done
     assert time.monotonic() - began < 20
-
-

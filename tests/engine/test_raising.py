@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import pytest
@@ -21,7 +22,11 @@ NEED_ARGUMENTS: dict[str, Callable[[], BaseException]] = {
     "BaseExceptionGroup": lambda: BaseExceptionGroup("several", [SystemExit(3), KeyboardInterrupt()]),
 }
 BUILTIN = sorted(
-    {kind.__name__ for kind in vars(builtins).values() if isinstance(kind, type) and issubclass(kind, BaseException)}
+    {
+        kind.__name__
+        for kind in vars(builtins).values()
+        if isinstance(kind, type) and issubclass(kind, BaseException)
+    }
 )
 
 
@@ -74,6 +79,12 @@ def _long_chain() -> BaseException:
     return error
 
 
+def _odd_arguments() -> BaseException:
+    error = OSError()
+    error.args = ({}, object(), "\udcff")
+    return error
+
+
 ODD: dict[str, Callable[[], BaseException]] = {
     "CancelledError": asyncio.CancelledError,
     "CancelledError with a message": lambda: asyncio.CancelledError("stray"),
@@ -89,15 +100,9 @@ ODD: dict[str, Callable[[], BaseException]] = {
     "a name that never ends": type("Endless" * 10_000, (Exception,), {}),
     "circular context": _circular,
     "long chain": _long_chain,
-    "no arguments kept": lambda: _without_arguments(),
+    "odd arguments": _odd_arguments,
     "group of groups": lambda: BaseExceptionGroup("a", [BaseExceptionGroup("b", [SystemExit(1)])]),
 }
-
-
-def _without_arguments() -> BaseException:
-    error = OSError()
-    error.args = ({}, object(), "\udcff")
-    return error
 
 
 def make(name: str) -> BaseException:
@@ -190,7 +195,7 @@ async def echo(number: int) -> int:
     return number
 
 
-@pytest.mark.parametrize("evaluators", [[in_place], [on_loop], [on_loop, on_loop], [in_place, on_loop]], ids=repr)
+@pytest.mark.parametrize("evaluators", [[in_place], [on_loop], [on_loop, on_loop], [in_place, on_loop]])
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_whatever_evaluators_raise_is_told_beside_the_output(evaluators: list[Any], concurrency: int) -> None:
     carried = play(
@@ -301,10 +306,8 @@ async def cancelling_itself_often(number: int) -> int:
     assert task is not None
     for _ in range(5):
         task.cancel()
-        try:
+        with suppress(asyncio.CancelledError):
             await asyncio.sleep(0.1)
-        except asyncio.CancelledError:
-            pass
     return number
 
 
@@ -324,6 +327,9 @@ async def failing_soon() -> None:
     raise ValueError("after its case")
 
 
+left_behind: list[asyncio.Task[None]] = []
+
+
 async def leaving_a_child_that_cancels(number: int) -> int:
     parent = asyncio.current_task()
     assert parent is not None
@@ -332,7 +338,7 @@ async def leaving_a_child_that_cancels(number: int) -> int:
         await asyncio.sleep(0.75)
         parent.cancel()
 
-    asyncio.get_running_loop().create_task(cancel_the_parent_later())
+    left_behind.append(asyncio.get_running_loop().create_task(cancel_the_parent_later()))
     return number
 
 

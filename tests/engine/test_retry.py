@@ -46,7 +46,8 @@ def failed(
 
 def waits(policy: Any, attempted: Attempted, *, seed: int = 0, elapsed: float = 0.0) -> list[float]:
     """The waits that a policy grants, one try after the other."""
-    dice, granted = random.Random(seed), []
+    dice = random.Random(seed)
+    granted: list[float] = []
     while (wait := next_wait(policy, attempted, len(granted) + 1, elapsed=elapsed, dice=dice)) is not None:
         granted.append(wait)
         assert len(granted) < 100
@@ -150,7 +151,11 @@ def test_an_evaluator_is_tried_again_by_the_same_rules_and_holds_no_place_meanwh
         return True
 
     carried = play(
-        cases(4), echo, evaluators=[judge], evaluator_concurrency=1, retry_evaluators=Retry(base=500.0, cap=500.0)
+        cases(4),
+        echo,
+        evaluators=[judge],
+        evaluator_concurrency=1,
+        retry_evaluators=Retry(base=500.0, cap=500.0),
     )
     assert carried.ended == {"scored": 4}
     assert [output for output, _when in calls][:4] == [0, 1, 2, 3]
@@ -178,7 +183,6 @@ def test_an_evaluator_is_tried_again_by_the_same_rules_and_holds_no_place_meanwh
         ({"on": ["timeout", "transient"]}, Retry(on=frozenset({"timeout", "transient"}))),
         (Retry(attempts=7), Retry(attempts=7)),
     ],
-    ids=repr,
 )
 def test_what_retry_accepts(given_: object, policy: Retry) -> None:
     assert retry_policy(given_, default=Retry()) == policy
@@ -222,7 +226,8 @@ def test_a_plain_number_tries_anything_again() -> None:
 
 def test_a_dictionary_of_tenacity_means_what_it_says() -> None:
     policy = retry_policy(
-        {"stop": tenacity.stop_after_attempt(4), "wait": tenacity.wait_fixed(7), "reraise": True}, default=Retry()
+        {"stop": tenacity.stop_after_attempt(4), "wait": tenacity.wait_fixed(7), "reraise": True},
+        default=Retry(),
     )
     assert waits(policy, failed("permanent", exception=ValueError())) == [7.0, 7.0, 7.0]
     assert waits(policy, failed("cancelled", exception=asyncio.CancelledError())) == [], "no Exception"
@@ -273,7 +278,9 @@ def test_a_stop_after_a_delay_counts_from_the_first_attempt(stop: Any, expected:
 
 @pytest.mark.parametrize("odd", [float("nan"), -5.0, float("inf")])
 def test_a_wait_that_is_no_time_does_not_hold_a_run_up_for_ever(odd: float) -> None:
-    policy = retry_policy({"stop": tenacity.stop_after_attempt(2), "wait": lambda _state: odd}, default=Retry())
+    policy = retry_policy(
+        {"stop": tenacity.stop_after_attempt(2), "wait": lambda _state: odd}, default=Retry()
+    )
     (wait,) = waits(policy, failed(exception=ValueError()))
     assert 0 <= wait < 1e6
 

@@ -256,7 +256,9 @@ def test_evaluator_calls_have_a_limit_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("concurrency", [1, 5])
-def test_tasks_that_ignore_their_cancellation_are_left_behind_and_their_lanes_replaced(concurrency: int) -> None:
+def test_tasks_that_ignore_their_cancellation_are_left_behind_and_their_lanes_replaced(
+    concurrency: int,
+) -> None:
     async def task(number: int) -> int:
         if number < 5:
             await deaf(10_000)
@@ -344,7 +346,7 @@ def test_a_source_that_fails_ends_the_run_as_failed_and_what_was_in_flight_is_re
 
 
 def test_a_thousand_idle_lanes_cost_nothing() -> None:
-    """What is due wakes one lane and not all of them, so the work grows with the cases and not with their square."""
+    """What is due wakes one lane and not all of them, so the work does not grow with the square of them."""
 
     class Counted(LoopClock):
         asked = 0
@@ -380,7 +382,7 @@ def test_a_thousand_lanes_that_wait_to_have_their_answers_scored_cost_nothing() 
             scheduled += 1
             return call_soon(*arguments, **named)
 
-        loop.call_soon = counted  # type: ignore[method-assign]
+        loop.call_soon = counted  # type: ignore[method-assign,assignment]
         return await carry_out(cases(600), echo, evaluators=[fine], concurrency=200), scheduled
 
     carried, scheduled = virtually(main)

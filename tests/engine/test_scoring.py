@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from paceline.engine.retry import NO_RETRY
+from paceline.engine.run import Run
 from paceline.evaluators.base import EvaluatorContext, instant
 from paceline.journal.records import OutcomeLine, OutputLine, ScoresLine
 from tests.engine.stage import Carried, Meter, cases, deaf, play, really
@@ -143,7 +144,10 @@ def test_a_function_that_looks_sync_and_is_not_is_awaited() -> None:
         await asyncio.sleep(0)
         return True
 
-    carried = really(cases(2), echo, evaluators=[lambda ctx: really_async(ctx)])
+    def looks_sync(ctx: EvaluatorContext[Any, Any, Any]) -> Any:
+        return really_async(ctx)
+
+    carried = really(cases(2), echo, evaluators=[looks_sync])
     assert carried.ended == {"scored": 2}
     assert carried.gauge.passed == 2
 
@@ -228,19 +232,39 @@ def test_an_evaluator_of_a_case_is_asked_for_this_case_only() -> None:
 
 
 def test_who_blocks_the_loop_in_an_evaluator_can_be_named() -> None:
+    runs: list[Run] = []
+
+    async def keep(run: Run) -> None:
+        runs.append(run)
+
     async def blocking(output: int) -> bool:
         if output == 3:
-            run.blame("blocked the event loop")
+            runs[0].blame("blocked the event loop")
         await asyncio.sleep(1)
         return True
 
-    async def look(given: Any) -> None:
-        nonlocal run
-        run = given
+    carried = play(cases(5), echo, evaluators=[blocking], during=keep, concurrency=1)
+    first = next(line for line in carried.of(OutcomeLine) if line.case == "case-3")
+    assert first.outcome == "timeout"
+    assert first.error is not None
+    assert first.error.message == "evaluator blocking blocked the event loop"
 
-    run: Any = None
-    carried = play(cases(5), echo, evaluators=[blocking], during=look, concurrency=1)
-    lines = [line for line in carried.of(OutcomeLine) if line.case == "case-3"]
-    assert lines[0].outcome == "timeout"
-    assert lines[0].error is not None
-    assert lines[0].error.message == "evaluator blocking blocked the event loop"
+
+def test_who_blocks_the_loop_in_an_attempt_can_be_named() -> None:
+    runs: list[Run] = []
+
+    async def keep(run: Run) -> None:
+        runs.append(run)
+
+    async def blocking(number: int) -> int:
+        await asyncio.sleep(1)
+        if number == 1:
+            runs[0].blame("blocked the event loop")
+        return number
+
+    carried = play(cases(3), blocking, during=keep)
+    first = next(line for line in carried.of(OutcomeLine) if line.case == "case-1")
+    assert (first.outcome, first.error and first.error.message) == (
+        "timeout",
+        "the attempt blocked the event loop",
+    )

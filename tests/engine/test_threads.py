@@ -163,7 +163,8 @@ def test_calls_that_wait_behind_stuck_ones_are_served_once_those_are_given_up() 
 
 
 def test_a_call_that_is_given_up_before_its_turn_is_never_made() -> None:
-    over, made = threading.Event(), []
+    over = threading.Event()
+    made: list[str] = []
 
     async def main() -> None:
         threads = Threads(1, name="early")

@@ -125,6 +125,7 @@ class Bookkeeper:
     def output(self, turn: Turn, attempted: Attempted) -> None:
         """The task has answered, and evaluators that wait come next."""
         key = turn.key
+        turn.parts = 1
         self._append(
             OutputLine(
                 case=key.case,
@@ -144,6 +145,7 @@ class Bookkeeper:
     def scores(self, turn: Turn, scores: list[Score]) -> None:
         """An evaluator has answered while others of the case have not."""
         key = turn.key
+        turn.parts += 1
         self._append(
             ScoresLine(
                 case=key.case,
@@ -180,8 +182,13 @@ class Bookkeeper:
             trajectory = self._value(attempted.trajectory)
         # At most fifteen keywords: with more of them CPython takes a call path that is four times as slow.
         rare: dict[str, Any] = {}
-        if key.repeat or key.variant or turn.abandoned:
-            rare = {"repeat": key.repeat, "variant": key.variant, "abandoned": turn.abandoned}
+        if turn.parts or key.repeat or key.variant or turn.abandoned:
+            rare = {
+                "repeat": key.repeat,
+                "variant": key.variant,
+                "abandoned": turn.abandoned,
+                "builds_on": turn.parts,
+            }
         line = OutcomeLine(
             case=key.case,
             attempt=turn.tried + turn.tries,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -65,6 +65,8 @@ class Turn(msgspec.Struct, eq=False):
     started: float = 0.0
     waited: float = 0.0
     abandoned: int = 0
+    parts: int = 0
+    """Lines on record that its outcome will build upon: the output, and each that tells scores."""
     lifecycle: Any = None
     context: Context | None = None
 
@@ -94,8 +96,6 @@ class Source(Protocol):
     async def wait_for_more(self) -> None:
         """Return when `take` is worth another try. Only called while not exhausted."""
         ...
-
-
 
 
 class Stopwatch(Protocol):

@@ -111,6 +111,7 @@ class OpenKeys:
                 return "content changed"
             case ToScore(attempts) as paid:
                 turn.tried, turn.on_record = attempts, True
+                turn.parts = 1 + len(paid.scores)
                 if self._stored is not None:
                     turn.stored = self._stored(paid)
                 # Told by how it ended where that was an end: it counts as done as long as nobody retries it.

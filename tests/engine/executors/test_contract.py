@@ -75,7 +75,9 @@ def test_it_carries_out_several_at_once(make: Make) -> None:
     assert carried(executor, main) < 0.7
 
 
-@pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt, asyncio.CancelledError, StopIteration])
+@pytest.mark.parametrize(
+    "kind", [ValueError, SystemExit, KeyboardInterrupt, asyncio.CancelledError, StopIteration]
+)
 def test_whatever_the_task_raises_comes_back_as_data(make: Make, kind: type[BaseException]) -> None:
     executor = make(errands.raises, errands.raises_in_child_task)
 
@@ -88,7 +90,7 @@ def test_whatever_the_task_raises_comes_back_as_data(make: Make, kind: type[Base
 
 
 def run_in_own_loop(executor: Executor, main: Callable[[], Any]) -> list[Attempted]:
-    """A child task that ends with `SystemExit` would end `asyncio.run`. On a thread, where no Ctrl-C comes."""
+    """`asyncio.run` would end with a child task's `SystemExit`. On a thread, where no Ctrl-C is meant."""
     from paceline.engine.loop import run_to_end
 
     async def whole() -> Any:

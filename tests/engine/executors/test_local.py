@@ -6,7 +6,7 @@ import asyncio
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -42,6 +42,11 @@ def on_thread(inputs: int) -> str:
     return threading.current_thread().name
 
 
+def looks_sync(inputs: int) -> Coroutine[Any, Any, str]:
+    """Like a lambda or a wrapper around a coroutine function."""
+    return on_loop(inputs)
+
+
 class Called:
     def __call__(self, inputs: int) -> str:
         return on_thread(inputs)
@@ -56,29 +61,33 @@ class CalledLater:
 
 
 @pytest.mark.parametrize(
-    "task", [on_loop, CalledLater(), CalledLater().method, functools.partial(on_loop)], ids=lambda task: type(task)
+    "task",
+    [on_loop, CalledLater(), CalledLater().method, functools.partial(on_loop)],
+    ids=type,
 )
 def test_what_is_async_runs_on_the_loop(task: Callable[..., Any]) -> None:
     assert attempt(task).output == threading.main_thread().name
 
 
-@pytest.mark.parametrize("task", [on_thread, Called(), functools.partial(on_thread)], ids=lambda task: type(task))
+@pytest.mark.parametrize("task", [on_thread, Called(), functools.partial(on_thread)], ids=type)
 def test_what_is_sync_runs_on_a_thread_of_ours(task: Callable[..., Any]) -> None:
     assert attempt(task).output.startswith("paceline-task")
 
 
-@pytest.mark.parametrize("task", [on_thread, lambda inputs: on_loop(inputs)])
+@pytest.mark.parametrize("task", [on_thread, looks_sync])
 def test_for_a_debugger_everything_runs_in_place(task: Callable[..., Any]) -> None:
     assert attempt(task, inline=True).output == threading.main_thread().name
 
 
 def test_what_looks_sync_and_is_async_is_awaited_on_the_loop() -> None:
-    assert attempt(lambda inputs: on_loop(inputs)).output == threading.main_thread().name
+    assert attempt(looks_sync).output == threading.main_thread().name
 
 
 @pytest.mark.parametrize("inline", [False, True])
 @pytest.mark.parametrize("kind", [SystemExit, GeneratorExit, StopIteration, asyncio.CancelledError])
-def test_what_a_sync_task_raises_is_data_on_a_thread_and_in_place(kind: type[BaseException], inline: bool) -> None:
+def test_what_a_sync_task_raises_is_data_on_a_thread_and_in_place(
+    kind: type[BaseException], inline: bool
+) -> None:
     def task(inputs: int) -> None:
         raise kind
 

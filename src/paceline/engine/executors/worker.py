@@ -169,7 +169,8 @@ def _pickled(output: Any, task: CallableTask, notes: Notes) -> bytes:
         return pickle.dumps((output, attributes))
     except Exception as error:
         raise TypeError(
-            f"{name_of(task.call)} returned a {type(output).__name__}, which cannot leave its process: {error}"
+            f"{name_of(task.call)} returned a {type(output).__name__}, which cannot leave its process: "
+            f"{error}"
         ) from error
 
 
