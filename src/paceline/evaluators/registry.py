@@ -37,6 +37,9 @@ BUILT_IN = (
 )
 
 
+OWN_ONES = "types of your own are given as `custom_evaluator_types`, in a suite.yaml as `custom_evaluators`"
+
+
 def types_by_name(custom: Sequence[type] = ()) -> dict[str, type]:
     """All classes that a spec may name."""
     named: dict[str, type] = {}
@@ -64,13 +67,16 @@ def _full_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def build(spec: EvaluatorSpec, custom: Sequence[type] = (), *, where: str = "") -> Any:
-    """The evaluator that a spec names; DatasetError, which begins with `where`, if it cannot be made."""
+def build(spec: EvaluatorSpec, custom: Sequence[type] = (), *, where: str = "", own: str = OWN_ONES) -> Any:
+    """The evaluator that a spec names; DatasetError, which begins with `where`, if it cannot be made.
+
+    `own` is what its hint says of evaluators that are not built in.
+    """
     place = f"{where}: " if where else ""
     types = types_by_name(custom)
     kind = types.get(spec.name)
     if kind is None:
-        raise _no_such_evaluator(spec.name, sorted(types), place)
+        raise _no_such_evaluator(spec.name, sorted(types), place, own)
     positional, keywords = _checked_arguments(kind, spec, place)
     try:
         return kind(*positional, **keywords)
@@ -83,13 +89,13 @@ def build(spec: EvaluatorSpec, custom: Sequence[type] = (), *, where: str = "") 
         ) from error
 
 
-def _no_such_evaluator(name: str, known: list[str], place: str) -> DatasetError:
+def _no_such_evaluator(name: str, known: list[str], place: str, own: str) -> DatasetError:
     by_lower_case = {other.lower(): other for other in known}
     near = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     meant = f"did you mean {by_lower_case[near[0]]}? " if near else ""
     return DatasetError(
         f"{place}there is no evaluator {brief(name)}",
-        hint=f"{meant}there are {', '.join(known)}; types of your own are given as `custom_evaluator_types`",
+        hint=f"{meant}there are {', '.join(known)}; {own}",
     )
 
 

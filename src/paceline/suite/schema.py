@@ -1,0 +1,107 @@
+"""What a suite.yaml may hold: its keys, their shapes, and the JSON schema for editors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from paceline.errors import SuiteError
+from paceline.settings import SETTINGS
+
+_OBJECT: Final = {"type": "string", "pattern": r"^.+:[A-Za-z_][\w.]*$"}
+_SPEC: Final = {
+    "anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 2}],
+    "description": "`Name`, `Name: argument` or `Name: {keyword: argument}`.",
+}
+PROPERTIES: Final[dict[str, dict[str, Any]]] = {
+    "$schema": {"type": "string", "description": "Where editors find this schema."},
+    "name": {
+        "type": "string",
+        "description": "Its folder below `runs/`. Default: the dataset's name, else the file's.",
+    },
+    "dataset": {
+        "type": "string",
+        "description": "Path of a dataset file (YAML, JSON, JSONL, CSV), from this file.",
+    },
+    "cases": {
+        "type": "array",
+        "items": {"type": "object", "required": ["inputs"]},
+        "description": "The cases themselves, in place of `dataset`, written as in a dataset file.",
+    },
+    "evaluators": {
+        "type": "array",
+        "items": _SPEC,
+        "description": "Evaluators for all cases, your own as `file.py:name`.",
+    },
+    "custom_evaluators": {
+        "type": "array",
+        "items": _OBJECT,
+        "description": "Classes of your own to use as evaluators: `module:Class` or `file.py:Class`.",
+    },
+    "task": {**_OBJECT, "description": "What is under test: `module:function` or `file.py:function`."},
+    "variants": {
+        "type": "object",
+        "additionalProperties": {
+            "anyOf": [_OBJECT, {"type": "object", "properties": {"task": _OBJECT}, "required": ["task"]}]
+        },
+        "description": "Several tasks by name, in place of `task`; each may have keyword arguments.",
+    },
+    "lifecycle": {**_OBJECT, "description": "A CaseLifecycle: `module:Class` or `file.py:Class`."},
+    "map": {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": "Which field of a JSONL or CSV row is our `inputs`, `expected_output`, `name`.",
+    },
+    "metadata": {"type": "object", "description": "Facts about the run, kept in its journal and report."},
+    "repeat": {"type": "integer", "minimum": 1, "description": "How often each case is run."},
+    "settings": {
+        "type": "object",
+        "description": "Settings of the run, by the names that `paceline config` lists.",
+    },
+}
+
+_SHAPES: Final[Mapping[str, tuple[type, str]]] = {
+    "string": (str, "a text"),
+    "array": (list, "a list"),
+    "object": (dict, "keys with values"),
+    "integer": (int, "a whole number"),
+}
+
+
+def check_shape(key: str, value: object, where: str) -> None:
+    kind, words = _SHAPES[PROPERTIES[key]["type"]]
+    if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+        raise SuiteError(f"{where}: {key} wants {words}", hint=PROPERTIES[key]["description"])
+    if key == "variants" and isinstance(value, dict):
+        for name, said in value.items():
+            if not isinstance(said, str) and not (
+                isinstance(said, dict) and isinstance(said.get("task"), str)
+            ):
+                raise SuiteError(
+                    f"{where}: variant {name!r} names no task",
+                    hint=f"`{name}: app.py:answer`, or `{name}: {{task: app.py:answer, model: large}}`",
+                )
+
+
+def suite_schema() -> dict[str, Any]:
+    """The JSON schema of a suite.yaml, for editors."""
+    settings = {setting.name: {**setting.kind.schema, "description": setting.help} for setting in SETTINGS}
+    from paceline.evaluators.registry import schema_of
+
+    properties = dict(PROPERTIES)
+    # Those of the user's own may have any name, so the built-in ones help an editor and forbid nothing.
+    known = {"anyOf": [*schema_of()["anyOf"], _SPEC]}
+    properties["evaluators"] = {**PROPERTIES["evaluators"], "items": known}
+    properties["settings"] = {
+        **PROPERTIES["settings"],
+        "properties": settings,
+        "additionalProperties": False,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A suite of Paceline",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "oneOf": [{"required": ["dataset"]}, {"required": ["cases"]}],
+    }
