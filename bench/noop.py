@@ -1,8 +1,8 @@
 """The price of a case: tasks that answer at once, so that all that is left is what the harness does.
 
 The plain script records outputs only, scores nothing and syncs nothing; it ends when the last line is
-written. Ours is stopped by two clocks: when everything is scored, written and synced, which is what the script
-has to show for itself, and when the report has been read back from the journal as well.
+written. Ours is stopped by two clocks: when everything is scored, written and synced, which is what the
+script has to show for itself, and when the report has been read back from the journal as well.
 """
 
 from __future__ import annotations

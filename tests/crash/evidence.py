@@ -1,7 +1,7 @@
 """Evidence: what a journal says, read without Paceline, and what task and evaluators say they were asked.
 
-The suites of these tests append a line to `asked.log` at each call: the process, what was called, for which case. The two
-together show whether anything was done that was on record already.
+The suites of these tests append a line to `asked.log` at each call: the process, what was called, for which
+case. The two together show whether anything was done that was on record already.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Witness:
             assert not ours or max(ours.values()) == 1, "asked twice by one process"
 
     def all_is_there(self) -> dict[str, Any]:
-        """Each key once, no more to do, nothing wrong with the record; what is the same for every run of the suite."""
+        """Each key once, nothing left to do, nothing wrong with the record; what any run says."""
         report = Report.read(self.run)
         rows = [row.name for row in report.rows]
         assert sorted(rows) == sorted(self.names), "each key exactly once"

@@ -17,6 +17,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from paceline.journal.disk import Disk, OsDisk
@@ -26,7 +27,7 @@ ResultT = TypeVar("ResultT")
 
 
 class DyingDisk(OsDisk):
-    """Takes its process along at operation number `dies_at`: before it is done, after, or in the middle of a write."""
+    """Takes its process along at operation number `dies_at`: before, after, or in the middle of a write."""
 
     def __init__(self, dies_at: int, when: str) -> None:
         self._left = dies_at
@@ -82,20 +83,27 @@ def install(faults: Mapping[str, Any]) -> None:
     import paceline.journal.journal
     from paceline import cli
     from paceline.conduct import conductor
-    from paceline.engine import loop
+    from paceline.engine import loop, plan
 
     disk = _disk(faults)
     if disk is not None:
-        paceline.journal.journal.OsDisk = lambda: disk  # type: ignore[assignment,misc]  # a place for faults
+        put(paceline.journal.journal, "OsDisk", lambda: disk)
     if "grace" in faults:
-        impatient = functools.partial(conductor.Plan, grace=faults["grace"])
-        conductor.Plan = impatient  # type: ignore[assignment,misc]  # as above
-        loop.LAST_WORDS = cli.LEAVES_WITHIN = faults["grace"]  # type: ignore[misc]  # as above
+        impatient = functools.partial(plan.Plan, grace=faults["grace"])
+        put(conductor, "Plan", impatient)
+        put(loop, "LAST_WORDS", faults["grace"])
+        put(cli, "LEAVES_WITHIN", faults["grace"])
     if "file_size" in faults:
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (faults["file_size"], hard))
+
+
+def put(module: ModuleType, name: str, fault: object) -> None:
+    """Put a fault in the place of what is there."""
+    assert hasattr(module, name), f"{module.__name__} has no {name} any more"
+    setattr(module, name, fault)
 
 
 def _disk(faults: Mapping[str, Any]) -> Disk | None:

@@ -1,8 +1,8 @@
 """A nursery of processes: it has Paceline loaded, and forks a child for each run that is asked for.
 
-A run in a process of its own costs milliseconds that way, where the interpreter and its imports would take a good part of
-a second; that is what makes hundreds of kills affordable. The children are as real as any: they open the journal
-themselves, and after a SIGKILL nothing is left of them but what is on disk.
+A run in a process of its own costs milliseconds that way, where the interpreter and its imports would take a
+good part of a second; that is what makes hundreds of kills affordable. The children are as real as any: they
+open the journal themselves, and after a SIGKILL nothing is left of them but what is on disk.
 
     python -m tests.crash.nursery       orders on stdin, answers on stdout, a line of JSON each
 

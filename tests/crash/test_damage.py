@@ -1,7 +1,7 @@
-"""A torn tail at every byte; bit flips and runs of NUL in the middle: what is lost runs again, and nothing else.
+"""A torn tail at every byte; bit flips, runs of NUL in the middle: what is lost runs again, and nothing else.
 
-Each time a real journal is damaged, the same run is taken up again, and what is asked for again is held against what the
-journal still says, read without Paceline.
+Each time a real journal is damaged, the same run is taken up again, and what is asked for again is held
+against what the journal still says, read without Paceline.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Bench:
         async def grade(ctx: Any) -> float:
             self.asked.append(("grade", ctx.name))
             await asyncio.sleep(0.001)  # the second to answer, so that there is a line for the first
-            return ctx.output["n"] / 2
+            return float(ctx.output["n"] / 2)
 
         cases = [Case(name=name, inputs=n) for n, name in enumerate(NAMES)]
         dataset = Dataset(name="damage", cases=cases, evaluators=[judge, grade])

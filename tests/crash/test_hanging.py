@@ -1,7 +1,7 @@
-"""Code that hangs, ignores its cancellation or blocks the loop: the run ends soon, with a true report and exit code.
+"""Code that hangs, ignores its cancellation or blocks the loop: the run ends soon, and says what is true.
 
-Real processes with the command line, each with the clock on it. Where a coroutine blocks the loop for good nothing in
-the process can go on: it ends itself with exit code 3, and the resume gets past the case that did it.
+Real processes with the command line, each with the clock on it. Where a coroutine blocks the loop for good
+nothing in the process can go on: it ends itself with exit code 3, and the resume gets past the case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`kill -9`: at random moments, at every write, and again during the resume. Real processes.
 
-After each death the journal is read by the letter, without Paceline: what stands in it then is what may never be
-done again. Task and evaluators keep their own account of how often they were asked.
+After each death the journal is read by the letter, without Paceline: what stands in it then is what may never
+be done again. Task and evaluators keep their own account of how often they were asked.
 """
 
 from __future__ import annotations
@@ -90,7 +90,10 @@ def die_at_every_operation(
     again: Callable[[int], Iterable[int]],
     flags: tuple[str, ...],
 ) -> int:
-    """For each thing that a run asks of the disk: die there, die once more in the resume, and go on to the end."""
+    """For each thing that a run asks of the disk: die there, die in the resume too, and go on to the end.
+
+    Answers how many such things there are.
+    """
     expected, _ = unbroken(nursery, tmp_path / "unbroken", cases=SMALL, big=1, flags=flags)
     folder = tmp_path / "run"
     for place in itertools.count(1):
@@ -109,6 +112,7 @@ def die_at_every_operation(
             assert witness.all_is_there() == expected, f"died {when} operation {place}, then {second}"
             calls = [call.case for call in asked(folder) if call.what == "task"]
             assert len(calls) <= SMALL + 2 * SMALL, "what was in flight may be repeated, once for each death"
+    raise AssertionError("the count has no end")
 
 
 @pytest.mark.parametrize("when", ["before", "amid", "after"])

@@ -1,4 +1,4 @@
-"""Two processes on one journal: one writes, the other is told who does; what the first leaves, the second takes up."""
+"""Two processes on one journal: one writes, the other is told who, and takes up what the first leaves."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_what_another_process_does_between_the_reading_and_the_lock_is_seen(
         run()
         calls.clear()
     fails = False
-    lock = conductor.recorder_at
+    lock = vars(conductor)["recorder_at"]
 
     def late(*arguments: Any, **options: Any) -> Any:
         monkeypatch.setattr(conductor, "recorder_at", lock)

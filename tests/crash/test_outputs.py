@@ -82,7 +82,7 @@ STRANGE: dict[str, Callable[[], Any]] = {
     "control characters": lambda: "".join(map(chr, range(0x20))) + "\x7f\u2028\u2029\ufeff",
     "bytes": lambda: b"\x00\xff\n",
     "a huge integer": lambda: 10**400,
-    "keys of all kinds": lambda: {1: "a", None: "b", (1, 2): "c", True: "d", "1": "e"},
+    "keys of all kinds": lambda: {1: "a", None: "b", (1, 2): "c", False: "d", "1": "e"},
     "a tuple": lambda: (1, (2, 3)),
     "a set": lambda: {1, 2},
     "a dataclass": lambda: Point(math.nan, "\ud800"),

@@ -1,7 +1,7 @@
-"""A disk that drops what was not synced: what was reported before the lights went out is there when they are on again.
+"""A disk that drops what was not synced: what was reported before the lights went out is there afterwards.
 
-`kill -9` cannot tell a synced byte from one that the kernel still holds; a fake disk can. It is cut off before each thing
-that a run asks of it, one run for each, and what it has not synced is gone or zeros.
+`kill -9` cannot tell a synced byte from one that the kernel still holds; a fake disk can. It is cut off
+before each thing that a run asks of it, one run for each, and what it has not synced is gone or zeros.
 """
 
 from __future__ import annotations

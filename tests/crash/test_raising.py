@@ -1,4 +1,4 @@
-"""Ten thousand cases of which each raises something else: an outcome each, a true report, bounded time and memory.
+"""Ten thousand cases of which each raises something else: an outcome each, in bounded time and memory.
 
 Everything that can be thrown in Python is thrown: from coroutines and from plain functions on threads.
 """
@@ -48,7 +48,8 @@ THROWN = """
 
     class Nameless(type):
         def __getattribute__(cls, name):
-            return 1 / 0 if name in ("__module__", "__name__", "__qualname__") else super().__getattribute__(name)
+            if name in ("__module__", "__name__", "__qualname__"): raise RuntimeError("no name")
+            return super().__getattribute__(name)
     class NamelessError(Exception, metaclass=Nameless): pass
 
     class Surrogates(Exception):
@@ -195,13 +196,17 @@ PROGRAM = """
 
         begun = time.monotonic()
         options = Options(
-            journal="out", max_concurrency=50, progress=False, retry_task={"attempts": 2, "base": 0.05, "cap": 0.05}
+            journal="out",
+            max_concurrency=50,
+            progress=False,
+            retry_task={"attempts": 2, "base": 0.05, "cap": 0.05},
         )
+        unit = 1 << (20 if sys.platform == "darwin" else 10)
         finished = run_job(job_of(dataset, @task@, options))
         said = {
             "code": exit_code(finished),
             "seconds": time.monotonic() - begun,
-            "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << (20 if sys.platform == "darwin" else 10)),
+            "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
         }
         print(json.dumps(said), flush=True)
 """

@@ -1,6 +1,7 @@
-"""Ctrl-C once, twice, thrice; SIGTERM; readers that go away: the run ends as asked, and what is on record is safe.
+"""Ctrl-C once, twice, thrice; SIGTERM; readers that go away: the run ends as asked, and its record is safe.
 
-By the command line and from a script that calls the library. Every time the same command afterwards does what is left.
+By the command line and from a script that calls the library. Every time the same command afterwards does what
+is left.
 """
 
 from __future__ import annotations
@@ -295,7 +296,8 @@ def test_a_reader_that_goes_away_in_the_middle_is_no_reason_to_stop(
     os.mkfifo(pipe)
     gone = threading.Thread(target=read_a_little, args=(pipe, witness))
     gone.start()
-    child = under_way(nursery, witness, *flags, **{stream: str(pipe)})
+    order: dict[str, Any] = {stream: str(pipe)}
+    child = under_way(nursery, witness, *flags, **order)
     gone.join()
     (tmp_path / "go").touch()
     assert ended_soon(child) == 0, child.err

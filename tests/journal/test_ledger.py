@@ -184,11 +184,11 @@ def test_the_last_outcome_wins(place: Path) -> None:
 
 
 def test_changed_content_is_seen_whatever_the_state_and_never_guessed(place: Path) -> None:
-    assert state_of(place, *finished("a"), hash="hash of a") == Done("scored", "passed")
+    assert state_of(place, *finished("a"), content_hash="hash of a") == Done("scored", "passed")
     for history in ([begin("a")], finished("a"), [begin("a"), output("a")]):
-        assert state_of(place, *history, hash="another") == Changed(1)
+        assert state_of(place, *history, content_hash="another") == Changed(1)
     # Its begin is lost: nobody can say that the content is another one, and the answer is paid for.
-    assert state_of(place, outcome("a", "scored", True), hash="another") == Done("scored", "passed")
+    assert state_of(place, outcome("a", "scored", True), content_hash="another") == Done("scored", "passed")
 
 
 def test_many_attempts_are_counted_to_the_end(place: Path) -> None:

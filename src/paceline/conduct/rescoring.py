@@ -89,8 +89,8 @@ def rescoring_job(
         _hold_against(stock, gold, path, warn)
     if stock.answered < stock.expected:
         warn(
-            f"{path} is not finished: {stock.expected - stock.answered} of its {stock.expected} cases have no "
-            f"answer, so this is incomplete as well; `paceline resume {path}` it first"
+            f"{path} is not finished: {stock.expected - stock.answered} of its {stock.expected} cases have "
+            f"no answer, so this is incomplete as well; `paceline resume {path}` it first"
         )
     return Job(
         suite=stock.suite,

@@ -62,6 +62,8 @@ class Tally:
     """Scored, with at least one assertion, and all are true."""
     failed: int
     unasserted: int
+    not_done: dict[OutcomeKind, int] = field(default_factory=dict)
+    """Those that have ended in a way that a resume does not leave alone."""
 
     @property
     def done(self) -> int:
@@ -77,6 +79,11 @@ class Paid:
     scores: list[int] = field(default_factory=list)
     assertions: list[bool] = field(default_factory=list)
     """What those say that are true or false."""
+
+    @property
+    def parts(self) -> int:
+        """How many lines these are."""
+        return (self.output is not None) + len(self.scores)
 
 
 class Keys:
@@ -116,6 +123,9 @@ class Keys:
             passed=codes[PASSED],
             failed=codes[FAILED],
             unasserted=codes[UNASSERTED],
+            not_done={
+                outcome: codes[code] for outcome, code in CODES.items() if code > LAST_DONE and codes[code]
+            },
         )
 
     def _attempts(self, number: int, record: int) -> int:

@@ -44,7 +44,8 @@ def _foreign_value(value: object) -> str:
 
 
 _encode = msgspec.json.Encoder(enc_hook=_foreign_value).encode
-_decode = msgspec.json.Decoder(Line).decode
+decode_sealed = msgspec.json.Decoder(Line).decode
+"""The line in bytes whose checksum was looked at; `parse` says what is the matter where it cannot."""
 
 
 def encode_line(line: Line) -> bytes:
@@ -129,7 +130,7 @@ def parse_edited(raw: bytes) -> Line:
 def parse(raw: bytes) -> Line:
     """The line in bytes that carry their checksum; fields that a later version has added are passed over."""
     try:
-        line: Line = _decode(raw)
+        line: Line = decode_sealed(raw)
     except msgspec.ValidationError as error:
         kind = _kind_of(raw)
         if kind in KINDS:

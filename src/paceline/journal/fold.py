@@ -13,6 +13,7 @@ import msgspec
 
 from paceline.journal.compact import (
     ATTEMPTS_SHIFT,
+    BEGUN,
     CODES,
     CONTENT_BITS,
     CONTENT_SHIFT,
@@ -124,8 +125,11 @@ class Fold:
         key = hash((line.case, line.repeat, line.variant)) & KEY_BITS
         attempts = line.attempt if line.attempt < MANY else self._many(key, line.attempt)
         paid = keys.paid.pop(key, None) if keys.paid else None
-        code = _code(line, paid) if line.outcome == "scored" else CODES[line.outcome]
-        if code > LAST_DONE or (line.error is not None and line.error.stage in AFTER_TASK):
+        if line.builds_on and line.builds_on > (0 if paid is None else paid.parts):
+            code = BEGUN  # a line that it needs was damaged
+        else:
+            code = _code(line, paid) if line.outcome == "scored" else CODES[line.outcome]
+        if code > LAST_DONE or code == BEGUN or (line.error is not None and line.error.stage in AFTER_TASK):
             self._keep_paid(key, line, offset, paid)
         elif keys.spent:
             keys.spent.pop(key, None)
@@ -250,6 +254,7 @@ class _Outcome(_Narrow, tag="outcome", gc=False):
     attempt: int = 1
     seconds: float = 0.0
     scores: list[_Value] = []
+    builds_on: int = 0
     failures: list[Any] = []
     error: _Error | None = None
     output: msgspec.Raw = NOTHING

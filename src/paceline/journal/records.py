@@ -213,6 +213,9 @@ class OutcomeLine(_Line, frozen=True, kw_only=True, tag="outcome", gc=False):
     failures: list[EvaluatorFailure] = []
     abandoned: int = 0
     """Threads or coroutines of this key that ignored their deadline and were left behind."""
+    builds_on: int = 0
+    """Lines before this one that it says nothing of and needs: the output, and each that tells scores.
+    Where one of them cannot be read any more, the key has not come to its end."""
 
 
 class ManifestLine(_Line, frozen=True, kw_only=True, tag="manifest", gc=False):
