@@ -20,9 +20,12 @@ import pytest
 import paceline
 
 ROOT = Path(__file__).resolve().parent.parent
-# As it was before the tests gave themselves an empty home: that may be where pip learns of its index.
+# As it was before the tests gave themselves an empty home: that may be where pip learns of its index. What
+# `make test` tells a make below it would have that one speak of itself, and is not what a stranger's has.
 AS_STARTED = {
-    name: value for name, value in os.environ.items() if not name.startswith(("PACELINE_", "PYTHON"))
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("PACELINE_", "PYTHON", "MAKE")) and name != "MFLAGS"
 }
 PINNED = re.compile(r"^[\w.-]+==\S+", re.MULTILINE)
 
