@@ -15,6 +15,9 @@ What a task or an evaluator raises is never here: that is data about a case. Eac
     │   ├── JournalTooNew     a later Paceline has written it
     │   ├── JournalBroken     the disk refused a write or a sync: the run cannot go on (exit 3)
     │   └── ValueLost         a recorded value cannot be had back as what it was
+    ├── PaceError             a call cannot be made
+    │   ├── PoolClosed        its provider will not answer: the money is spent, or the key is refused
+    │   └── DeskClosed        whoever grants calls has gone
     └── EngineStuck           the event loop is blocked for good (exit 3)
 """
 
@@ -92,6 +95,30 @@ class JournalBroken(JournalError):
 
 class ValueLost(JournalError):
     """A recorded value cannot be had back as what it was."""
+
+
+class PaceError(PacelineError):
+    """A call cannot be made."""
+
+
+class PoolClosed(PaceError):
+    """The provider will not answer calls of this pool, however long one waits."""
+
+    def __init__(self, message: str, *, hint: str = "", pool: str = "", cause: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.pool = pool
+        self.cause = cause
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _pool_closed, (self.message, self.hint, self.pool, self.cause)
+
+
+def _pool_closed(message: str, hint: str, pool: str, cause: str) -> PoolClosed:
+    return PoolClosed(message, hint=hint, pool=pool, cause=cause)
+
+
+class DeskClosed(PaceError):
+    """Whoever grants calls has gone: the run is over."""
 
 
 class EngineStuck(PacelineError):

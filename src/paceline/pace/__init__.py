@@ -1,1 +1,1 @@
-"""The pace: as fast as the provider allows, and no faster. Pools, their controllers, and the doors to them."""
+"""The pace: as fast as the provider allows, and no faster. Pools, controllers, and the doors to them."""

@@ -21,8 +21,8 @@ FRESH: Final = 1
 """Priority of a call that is made for the first time."""
 
 Outcome = Literal["ok", "rate_limited", "overloaded", "transient", "fatal", "cancelled"]
-"""How a call went, as far as its pool is concerned. A refusal that is about the request itself (400, a content
-filter) is `ok`: the provider has done its work."""
+"""How a call went, as far as its pool is concerned. A refusal that is about the request itself (400, a
+content filter) is `ok`: the provider has done its work."""
 
 Cause = Literal["requests", "tokens", "concurrency", "ramp", "unknown", "quota", "auth"]
 """What a rejection was about: requests or tokens per minute, calls at once, growing too fast, nobody knows;
@@ -46,7 +46,7 @@ class PoolId(NamedTuple):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Ceilings that somebody has set for pools; None is none. The pace may stay below, and never goes above."""
+    """Ceilings that somebody has set for pools; None is none. The pace may stay below, never goes above."""
 
     window: int | None = None
     """Calls in flight."""
