@@ -49,6 +49,7 @@ ROOMS = (
     "dataset",
     "usercode",
     "settings",
+    "setting_kinds",
     "values",
     "value_kinds",
     "errors",

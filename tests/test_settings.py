@@ -13,20 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.errors import SettingsError
+from paceline.setting_kinds import concurrency, count, duration, money, names, truth
 from paceline.settings import (
     BY_NAME,
     SETTINGS,
     Effective,
     Written,
     as_written,
-    concurrency,
-    count,
-    duration,
     effective,
     find_toml,
-    money,
-    names,
-    truth,
 )
 
 

@@ -59,6 +59,11 @@ class EvaluateOptions(TypedDict, total=False):
 
     name: str | None
     max_concurrency: Concurrency
+    limits: Mapping[str, Any] | None
+    pace_http: bool
+    share_pools: bool
+    adaptive: bool
+    rehearse: bool | str
     progress: bool | Progress
     retry_task: RetryOption
     retry_evaluators: RetryOption
@@ -97,6 +102,17 @@ class Options:
     it was started with."""
     max_concurrency: Concurrency = "auto"
     """Cases in progress; None is all at once, 1 is one wholly after the other in dataset order."""
+    limits: Mapping[str, Any] | None = None
+    """What calls of models are held to: `window`, `rps`, `rpm`, `tpm` for all of them, and mappings of these
+    for single ones, `{"rpm": 600, "openai:gpt-5": {"window": 8}}`."""
+    pace_http: bool = True
+    """Pace, count and price the calls of models that tasks make over `httpx2` and `httpx`."""
+    share_pools: bool = True
+    """Share pools with other runs of the same user on this machine."""
+    adaptive: bool = True
+    """Find out what the provider bears. False: nothing but `limits` bounds the calls."""
+    rehearse: bool | str = False
+    """Send all calls of models to a simulated provider; a text names its scenario."""
     progress: bool | Progress = True
     """Show progress, where there is a terminal; or an object that shows it."""
     retry_task: RetryOption = None
@@ -189,6 +205,16 @@ def _is_retry(given: object) -> bool:
     return isinstance(given, bool) or (type(given) is int and given >= 0) or callable(_of(given, "wait"))
 
 
+def _is_limits(given: object) -> bool:
+    from paceline.setting_kinds import limits
+
+    try:
+        limits(given)
+    except (ValueError, TypeError, OverflowError):
+        return False
+    return isinstance(given, Mapping)
+
+
 def _is_budget(given: object) -> bool:
     if isinstance(given, Mapping):
         return all(ceiling is None or _is_positive(ceiling) for ceiling in given.values())
@@ -244,6 +270,19 @@ _WISHES: Final[dict[str, _Wish]] = {
         lambda given: given is None or given == "auto" or _is_count(given),
         "a whole number from 1 up, None or 'auto'",
         "max_concurrency=20; None is all cases at once",
+    ),
+    "limits": _Wish(
+        _optional(_is_limits),
+        "a mapping of window, rps, rpm and tpm, and of pools to such mappings",
+        "limits={'rpm': 600, 'openai:gpt-5': {'window': 8}}",
+    ),
+    "pace_http": _flag("pace_http"),
+    "share_pools": _flag("share_pools"),
+    "adaptive": _flag("adaptive"),
+    "rehearse": _Wish(
+        lambda given: isinstance(given, bool | str) and given != "",
+        "True, False or the name of a scenario",
+        "rehearse=True, or rehearse='openai-tier1'; `paceline sim --list` names them",
     ),
     "progress": _Wish(
         lambda given: isinstance(given, bool | Progress),

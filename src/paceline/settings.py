@@ -18,16 +18,32 @@ Knows names, values and origins. Knows nothing of what a setting does; files are
 
 from __future__ import annotations
 
-import math
+import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
 
 from paceline.errors import SettingsError
+from paceline.setting_kinds import (
+    COUNT,
+    DEADLINE,
+    DOLLARS,
+    DURATION,
+    LIMIT,
+    LIMITS,
+    NAMES,
+    NUMBER,
+    PATH,
+    RATE,
+    TRUTH,
+    UNITS,
+    WIDTH,
+    Kind,
+    one_of,
+)
 
 TOML: Final = "paceline.toml"
 PREFIX: Final = "PACELINE_"
@@ -35,161 +51,6 @@ PREFIX: Final = "PACELINE_"
 Order = Literal["auto", "given", "longest", "shuffle"]
 Isolation = Literal["thread", "process"]
 Durability = Literal["disk", "os"]
-
-
-# How values are written ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A way to write values: how one is read, what to say when it cannot be, and its JSON schema."""
-
-    metavar: str
-    wants: str
-    read: Callable[[object], Any]
-    """Raises ValueError for what it cannot read; text and native values are both fine."""
-    schema: Mapping[str, Any]
-
-
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "": 1.0}
-_DURATION: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)\s*)+|\d+(?:\.\d+)?")
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|)")
-_COUNT: Final = re.compile(r"(\d[\d_,]*(?:\.\d+)?)([kKmMgG]?)")
-_TIMES: Final = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
-_NOTHING: Final = frozenset({"none", "off", "unlimited"})
-_TRUE: Final = frozenset({"true", "yes", "on", "1"})
-_FALSE: Final = frozenset({"false", "no", "off", "0"})
-
-
-def duration(given: object) -> float:
-    """Seconds from `30`, `"30s"`, `"5m"`, `"1h30m"`, `"500ms"` or a timedelta; more than none."""
-    match given:
-        case timedelta():
-            seconds = given.total_seconds()
-        case bool():
-            raise ValueError(given)
-        case int() | float():
-            seconds = float(given)
-        case str() if _DURATION.fullmatch(text := given.strip().lower()):
-            seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
-        case _:
-            raise ValueError(given)
-    if not 0 < seconds < math.inf:
-        raise ValueError(given)
-    return seconds
-
-
-def count(given: object) -> int:
-    """A whole number, not negative, from `20`, `"20"`, `"1_000"`, `"500k"` or `"2M"`."""
-    if isinstance(given, str) and (written := _COUNT.fullmatch(given.strip())):
-        digits, unit = written.groups()
-        given = float(digits.replace("_", "").replace(",", "")) * _TIMES[unit.lower()]
-    if isinstance(given, bool) or not isinstance(given, int | float) or given != int(given) or given < 0:
-        raise ValueError(given)
-    return int(given)
-
-
-def positive(given: object) -> int:
-    """A whole number from 1 up."""
-    if (number := count(given)) < 1:
-        raise ValueError(given)
-    return number
-
-
-def money(given: object) -> float:
-    """US dollars from `5`, `"2.50"` or `"$2.50"`."""
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        raise ValueError(given)
-    dollars = float(given.strip().removeprefix("$")) if isinstance(given, str) else float(given)
-    if not 0 < dollars < math.inf:
-        raise ValueError(given)
-    return dollars
-
-
-def truth(given: object) -> bool:
-    """True or false, in the words that people use for them."""
-    word = str(given).strip().lower()
-    if word not in _TRUE | _FALSE:
-        raise ValueError(given)
-    return word in _TRUE
-
-
-def concurrency(given: object) -> int | str | None:
-    """`"auto"`, a whole number from 1 up, or nothing for all at once."""
-    if isinstance(given, str) and given.strip().lower() == "auto":
-        return "auto"
-    number: int | None = _or_nothing(positive)(given)
-    return number
-
-
-def names(given: object) -> tuple[str, ...]:
-    """Names from a list, or from text with commas between them."""
-    parts = given.split(",") if isinstance(given, str) else given
-    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise ValueError(given)
-    return tuple(stripped for part in parts if (stripped := part.strip()))
-
-
-def _or_nothing(read: Callable[[object], Any]) -> Callable[[object], Any]:
-    def optional(given: object) -> Any:
-        if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
-            return None
-        return read(given)
-
-    return optional
-
-
-def _path(given: object) -> str:
-    if not isinstance(given, str | os.PathLike) or not str(given).strip():
-        raise ValueError(given)
-    return os.fspath(given) if isinstance(given, os.PathLike) else given.strip()
-
-
-def _one_of(*words: str) -> Kind:
-    def read(given: object) -> str:
-        if (word := str(given).strip().lower()) not in words:
-            raise ValueError(given)
-        return word
-
-    return Kind("|".join(words), f"one of {', '.join(words)}", read, {"enum": list(words)})
-
-
-_DURATION_TEXT: Final = "a duration above 0 such as 30, 30s, 5m or 1h"
-_DURATION_SCHEMA: Final = {"type": ["number", "string"], "examples": ["30s", "5m", "1h"]}
-_COUNT_SCHEMA: Final = {"type": ["integer", "string"], "minimum": 1, "examples": [20, "500k", "2M"]}
-
-DURATION: Final = Kind("DURATION", _DURATION_TEXT, duration, _DURATION_SCHEMA)
-DEADLINE: Final = Kind(
-    "DURATION",
-    f"{_DURATION_TEXT}, or none",
-    _or_nothing(duration),
-    {**_DURATION_SCHEMA, "type": ["number", "string", "null"]},
-)
-COUNT: Final = Kind("N", "a whole number from 1 up", positive, _COUNT_SCHEMA)
-NUMBER: Final = Kind("N", "a whole number from 0 up", count, {"type": ["integer", "string"], "minimum": 0})
-LIMIT: Final = Kind(
-    "N",
-    "a whole number from 1 up such as 20, 500k or 2M, or none",
-    _or_nothing(positive),
-    {**_COUNT_SCHEMA, "type": ["integer", "string", "null"]},
-)
-WIDTH: Final = Kind(
-    "N|auto|none",
-    "a whole number from 1 up, auto, or none for all at once",
-    concurrency,
-    {**_COUNT_SCHEMA, "type": ["integer", "string", "null"], "examples": ["auto", 50]},
-)
-DOLLARS: Final = Kind(
-    "USD",
-    "an amount above 0 such as 2.50, or none",
-    _or_nothing(money),
-    {"type": ["number", "string", "null"]},
-)
-TRUTH: Final = Kind("true|false", "true or false", truth, {"type": "boolean"})
-NAMES: Final = Kind(
-    "NAME,...", "a list of names", names, {"type": ["array", "string"], "items": {"type": "string"}}
-)
-PATH: Final = Kind("DIRECTORY", "a path", _path, {"type": "string"})
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -230,6 +91,13 @@ SETTINGS: Final = (
     Setting("max_concurrency", WIDTH, "auto", "Cases in progress at once, setup to teardown.", short="-j"),
     Setting("evaluator_concurrency", LIMIT, None, "Evaluator calls at once; none: as many as cases."),
     Setting("repeat", COUNT, 1, "How often each case is run.", short="-k"),
+    Setting("window", LIMIT, None, "Calls in flight at most to each model; none: as many as it bears."),
+    Setting("rps", RATE, None, "Calls per second at most to each model."),
+    Setting("rpm", RATE, None, "Calls per minute at most to each model."),
+    Setting("tpm", RATE, None, "Tokens per minute at most to each model."),
+    Setting("limits", LIMITS, {}, "The same for single models, by pool: openai:gpt-5, openai:*."),
+    Setting("pace_http", TRUTH, True, "Pace, count and price calls of models that tasks make."),
+    Setting("share_pools", TRUTH, True, "Share pools with other runs of yours on this machine."),
     Setting("timeout", DEADLINE, 1800.0, "Deadline of one attempt; waiting for limits does not count."),
     Setting("case_timeout", DEADLINE, None, "Deadline of a case from setup to output, retries included."),
     Setting("evaluator_timeout", DEADLINE, 600.0, "Deadline of one evaluator call."),
@@ -241,29 +109,29 @@ SETTINGS: Final = (
     Setting("budget_time", DEADLINE, None, "Stop when the run has worked this long, resumes included."),
     Setting("budget_failures", LIMIT, None, "Stop when this many cases have failed, resumes included."),
     Setting("fail_fast", TRUTH, False, "Stop at the first case that does not pass."),
-    Setting("order", _one_of(*get_args(Order)), "auto", "In which order cases start."),
+    Setting("order", one_of(*get_args(Order)), "auto", "In which order cases start."),
     Setting("seed", NUMBER, 0, "Seed of all that is drawn at random: samples, shuffles, jitter."),
     Setting(
         "isolation",
-        _one_of(*get_args(Isolation)),
+        one_of(*get_args(Isolation)),
         "thread",
         "Where sync tasks run; in a process, a deadline really ends them.",
     ),
     Setting(
         "durability",
-        _one_of(*get_args(Durability)),
+        one_of(*get_args(Durability)),
         "disk",
         "What counts as written: synced to the disk, or handed to the operating system.",
     ),
     Setting(
         "fail_on",
-        _one_of("any", "errors", "none"),
+        one_of("any", "errors", "none"),
         "errors",
         "What makes the exit code 1: any case that does not pass, only cases without a score, or nothing.",
     ),
     Setting(
         "progress",
-        _one_of("auto", "bar", "plain", "none"),
+        one_of("auto", "bar", "plain", "none"),
         "auto",
         "How progress is shown; auto: a bar on a terminal, else a line now and then.",
     ),
@@ -482,13 +350,15 @@ def as_written(setting: Setting, value: object) -> str:
         return _as_duration(value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict):
+        return json.dumps(value)
     return ",".join(value) if isinstance(value, tuple) else f"{value}"
 
 
 def _as_duration(seconds: float) -> str:
     for unit in ("d", "h", "m"):
-        if seconds >= _UNITS[unit] and seconds % _UNITS[unit] == 0:
-            return f"{seconds / _UNITS[unit]:g}{unit}"
+        if seconds >= UNITS[unit] and seconds % UNITS[unit] == 0:
+            return f"{seconds / UNITS[unit]:g}{unit}"
     return f"{seconds:g}s"
 
 

@@ -21,6 +21,7 @@ from paceline.engine.retry import Retry
 from paceline.engine.source import Named
 from paceline.errors import SuiteError, UsageError
 from paceline.options import Options, Progress
+from paceline.setting_kinds import LIMIT_NAMES
 from paceline.settings import Effective
 from paceline.suite import Suite
 
@@ -33,12 +34,17 @@ def options_for(
     retry_errors: bool,
     accept_changes: bool,
     debug: bool,
+    rehearse: bool | str = False,
 ) -> Options:
     """The options of a run that settings and flags decide."""
     if journal == "":
         raise UsageError("-o names no place", hint="a directory or a .jsonl file to record the run in")
     return Options(
         max_concurrency=chosen["max_concurrency"],
+        limits=_limits(chosen),
+        pace_http=chosen["pace_http"],
+        share_pools=chosen["share_pools"],
+        rehearse=rehearse,
         progress=progress,
         retry_task=_retry(chosen),
         retry_evaluators=_retry(chosen),
@@ -131,6 +137,12 @@ def cases_of(suite: Suite) -> Iterable[Named]:
 
 def _retry(chosen: Effective) -> Retry | None:
     return None if chosen.is_default("retries") else Retry(attempts=1 + chosen["retries"])
+
+
+def _limits(chosen: Effective) -> dict[str, Any] | None:
+    """The section `limits`, and what single settings say for all pools; the more specific one holds."""
+    single = {name: chosen[name] for name in LIMIT_NAMES if chosen[name] is not None}
+    return {**chosen["limits"], **single} or None
 
 
 def _budget(chosen: Effective) -> dict[str, Any] | None:
