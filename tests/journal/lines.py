@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from paceline.journal.encoding import encode_line, seal
 from paceline.journal.records import (
     FORMAT,
+    LIMITS,
     NOTHING,
     AttemptLine,
     BeginLine,
+    CallLine,
     EndedLine,
     ErrorFacts,
     EvaluatorFailure,
@@ -21,6 +23,7 @@ from paceline.journal.records import (
     ManifestLine,
     OutcomeLine,
     OutputLine,
+    PoolEnd,
     ResumedLine,
     RunLine,
     Score,
@@ -47,6 +50,10 @@ def begin(case: str, **fields: Any) -> BeginLine:
     return BeginLine(
         **{"case": case, "at": 101.0, "hash": f"hash of {case}", "inputs": raw("question"), **fields}
     )
+
+
+def call(case: str, **fields: Any) -> CallLine:
+    return CallLine(**{"case": case, "at": 102.0, "pool": "openai:small", **fields})
 
 
 def attempt(case: str, **fields: Any) -> AttemptLine:
@@ -123,6 +130,36 @@ keyed: dict[str, st.SearchStrategy[Any]] = {
     "variant": st.sampled_from(["", "", "big"]),
     "at": times,
 }
+counts = st.none() | st.integers(0, 10**6)
+prices = st.none() | st.floats(0, 100)
+call_lines: st.SearchStrategy[CallLine] = st.builds(
+    CallLine,
+    **keyed,
+    attempt=attempts,
+    ordinal=st.integers(1, 3),
+    pool=st.sampled_from(["openai:small", "anthropic:big"]),
+    host=st.sampled_from(["", "https://api.example"]),
+    status=st.sampled_from([None, 200, 400, 429, 500]),
+    outcome=st.sampled_from(["ok", "ok", "rate_limited", "overloaded", "transient", "fatal", "cancelled"]),
+    input_tokens=counts,
+    output_tokens=counts,
+    cached_tokens=counts,
+    price=prices,
+    seconds=seconds,
+    first_token=st.none() | seconds,
+    waited=seconds,
+    tries=st.integers(1, 5),
+    simulated=st.booleans(),
+    error=texts,
+)
+pool_ends = st.builds(
+    PoolEnd,
+    pool=st.sampled_from(["openai:small", "anthropic:big"]),
+    window=st.none() | st.floats(1, 100),
+    rate=st.none() | st.floats(0, 100),
+    accepted=st.integers(0, 100),
+    by_cause=st.dictionaries(st.sampled_from(["requests", "tokens"]), st.integers(1, 9)),
+)
 outcome_kinds = st.sampled_from(
     ["scored"] * 3
     + ["task_error", "timeout", "infra_error", "evaluator_error", "skipped_budget", "cancelled"]
@@ -138,6 +175,7 @@ keyed_lines: st.SearchStrategy[KeyedLine] = st.one_of(
         error_class=st.sampled_from(["transient", "permanent"]),
         seconds=seconds,
     ),
+    call_lines,
     st.builds(OutputLine, **keyed, attempt=attempts, seconds=seconds, output=raws),
     st.builds(ScoresLine, **keyed, scores=score_lists, failures=failure_lists),
     st.builds(
@@ -155,5 +193,12 @@ lines: st.SearchStrategy[Line] = st.one_of(
     keyed_lines,
     st.builds(ManifestLine, keys=st.integers(0, 9), digest=texts),
     st.builds(ResumedLine, at=times, pid=st.just(1), fingerprint=st.none() | st.just({"task": "another"})),
-    st.builds(EndedLine, at=times, how=st.just("complete"), wall=seconds),
+    st.builds(
+        EndedLine,
+        at=times,
+        how=st.just("complete"),
+        wall=seconds,
+        limited=st.dictionaries(st.sampled_from(LIMITS), seconds, max_size=3),
+        pools=st.lists(pool_ends, max_size=2),
+    ),
 )

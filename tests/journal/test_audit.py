@@ -16,6 +16,7 @@ from paceline.journal.records import Key, Line, ManifestLine
 from tests.journal.lines import (
     attempt,
     begin,
+    call,
     ended,
     file_of,
     finished,
@@ -69,6 +70,29 @@ def test_a_run_that_was_killed_retried_and_rescored_and_came_to_its_end_has_none
         *(manifest_of("a", "b"), ended()),
     )
     assert found.ok, found.findings
+
+
+def test_calls_are_counted_and_are_no_sign_that_a_key_was_begun(place: Path) -> None:
+    calls = call("a", ordinal=1), call("a", ordinal=2), call("never begun")
+    found = audited(place, run_line(), *finished("a", "b"), *calls, manifest_of("a", "b"), ended())
+    assert found.ok, found.findings
+    assert (found.calls, found.keys) == (3, 2)
+
+
+def test_a_damaged_call_is_found_and_costs_no_key_anything(place: Path) -> None:
+    history: list[Line] = [
+        run_line(),
+        begin("a"),
+        call("a"),
+        outcome("a", "scored", True),
+        manifest_of("a"),
+        ended(),
+    ]
+    place.write_bytes(file_of(*history).replace(b'"small"', b'"Small"').replace(b":small", b":Small"))
+    found = audit(place)
+    assert kinds(found) == ["damaged"]
+    assert found.findings[0].line == 3
+    assert (found.calls, found.keys) == (0, 1)
 
 
 def test_a_torn_end_is_found(place: Path) -> None:

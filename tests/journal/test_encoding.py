@@ -20,8 +20,8 @@ from paceline.journal.encoding import (
     unseal,
     without_right_seal,
 )
-from paceline.journal.records import Line, OutcomeLine, Score
-from tests.journal.lines import begin, lines, outcome, output, run_line
+from paceline.journal.records import CallLine, EndedLine, Line, OutcomeLine, Score
+from tests.journal.lines import begin, call, lines, outcome, output, run_line
 
 
 def sealed(line: Line) -> bytes:
@@ -122,7 +122,8 @@ def test_a_line_that_an_editor_ended_as_windows_does_keeps_its_seal() -> None:
         (b'{"kind":"begin"', "unparsable"),
         (b'{"kind":"begin","case":1,"at":1.0,"hash":""}', "unparsable"),
         (b'{"kind":"begin","case":"\xff","at":1.0,"hash":""}', "unparsable"),
-        (b'{"kind":"call","case":"a"}', "unknown kind"),
+        (b'{"kind":"song","case":"a"}', "unknown kind"),
+        (b'{"kind":"call","case":"a"}', "unparsable"),
         (b'{"id":7,"output":"x"}', "unknown kind"),
         (b'{"kind":7}', "unknown kind"),
         (b'{"kind":"manifest","keys":1,"digest":"","crc":"x","more":1}', "checksum"),
@@ -157,6 +158,24 @@ def test_numbers_that_json_cannot_hold_never_make_a_line_unreadable(unreal: floa
     scored = unseal(sealed(outcome("a", "scored", unreal)))
     assert isinstance(scored, OutcomeLine)
     assert scored.scores == [Score(name="s0", value=str(unreal), by="s0")]  # never a number, never a pass
+
+
+@pytest.mark.parametrize("unreal", [math.nan, math.inf, -math.inf])
+def test_a_price_that_is_no_number_is_unknown_and_not_0(unreal: float) -> None:
+    line = unseal(sealed(call("a", price=unreal, first_token=unreal, seconds=unreal)))
+    assert isinstance(line, CallLine)
+    assert (line.price, line.first_token, line.seconds) == (None, None, 0.0)
+
+
+def test_what_is_not_known_of_a_call_is_left_out_of_its_line_and_read_as_unknown() -> None:
+    assert encode_line(call("a")) == b'{"kind":"call","case":"a","at":102.0,"pool":"openai:small"}'
+    assert encode_line(call("a", price=0.0, cached_tokens=0)).endswith(b'"cached_tokens":0,"price":0.0}')
+
+
+def test_an_ended_line_of_before_has_nothing_to_say_of_limits() -> None:
+    line = unseal(b'{"kind":"ended","at":1.0,"how":"complete","wall":2.0}')
+    assert isinstance(line, EndedLine)
+    assert (line.limited, line.pools, line.places, line.blocker) == ({}, [], 0, "")
 
 
 def test_a_null_in_an_output_is_left_alone() -> None:

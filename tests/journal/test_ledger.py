@@ -17,6 +17,7 @@ from paceline.journal.records import (
     FINAL,
     AttemptLine,
     BeginLine,
+    CallLine,
     EndedLine,
     ErrorFacts,
     Key,
@@ -36,6 +37,7 @@ from paceline.journal.states import Changed, Done, Interrupted, KeyState, New, O
 from tests.journal.lines import (
     attempt,
     begin,
+    call,
     ended,
     file_of,
     finished,
@@ -263,6 +265,33 @@ def test_a_torn_end_is_not_read_and_a_damaged_line_says_nothing(place: Path) -> 
     assert ledger.state(Key("b")) == Done("scored", "passed")
 
 
+@given(history=st.lists(keyed_lines, max_size=12), data=st.data())
+def test_calls_whole_torn_or_damaged_change_nothing_about_any_key(
+    history: list[Line], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.getbasetemp() / "calls.jsonl"
+    without = [line for line in history if not isinstance(line, CallLine)]
+    torn = file_of(call("a", ordinal=9))[: data.draw(st.integers(0, 60))]
+    place.write_bytes(file_of(run_line(), *without))
+    plain = Ledger.read(place)
+    damaged = [
+        file_of(line).replace(b'"call"', b'"Call"') if isinstance(line, CallLine) else file_of(line)
+        for line in history
+    ]
+    for several in ([file_of(*history)], damaged):
+        place.write_bytes(file_of(run_line()) + b"".join(several) + torn)
+        ledger = Ledger.read(place)
+        assert len(ledger) == len(plain)
+        assert ledger.tally() == plain.tally()
+        for key in KEYS:
+            # Where the lines stand moves, and nothing else.
+            assert type(ledger.state(key, "h1")) is type(plain.state(key, "h1"))
+
+
+def test_a_call_counts_for_the_time_of_a_process_that_was_killed(place: Path) -> None:
+    assert ledger_of(place, begin("a", at=101.0), call("a", at=131.0)).wall == pytest.approx(31.0)
+
+
 def test_a_sealed_line_with_a_field_that_cannot_be_is_counted_as_damaged(place: Path) -> None:
     place.write_bytes(file_of(run_line()) + seal(b'{"kind":"begin","case":7,"at":1.0,"hash":"x"}'))
     assert Ledger.read(place).damaged == 1
@@ -295,7 +324,7 @@ class Naive:
     """What the ledger should say of one key, from its lines alone."""
 
     def __init__(self, history: list[tuple[int, KeyedLine]]) -> None:
-        self.seen = any(not isinstance(line, ScoresLine) for _, line in history)
+        self.seen = any(not isinstance(line, ScoresLine | CallLine) for _, line in history)
         self.attempts = 0
         self.content: str | None = None
         self.last: OutcomeLine | None = None
@@ -317,6 +346,8 @@ class Naive:
                 self.last, self.output, self.scores = None, offset, []
             case ScoresLine():
                 self.scores.append((offset, line))
+            case CallLine():
+                pass  # it says what was spent
             case OutcomeLine():
                 self.attempts, self.last = line.attempt, line
                 if line.outcome in FINAL:

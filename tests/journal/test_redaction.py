@@ -13,11 +13,23 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from paceline.journal import Journal, Ledger, MemoryJournal, Recorded, Redactor, read_lines
-from paceline.journal.encoding import encode_line, unseal
-from paceline.journal.records import BeginLine, ErrorFacts, EvaluatorFailure, Key, Line, Score
+from paceline.journal.encoding import encode_line, seal, unseal
+from paceline.journal.records import BeginLine, ErrorFacts, EvaluatorFailure, Key, Line, PoolEnd, Score
 from paceline.journal.redaction import KEY_PATTERNS
 from tests.journal.disks import HastyDisk
-from tests.journal.lines import begin, file_of, json_values, lines, outcome, output, raw, run_line, texts
+from tests.journal.lines import (
+    begin,
+    call,
+    ended,
+    file_of,
+    json_values,
+    lines,
+    outcome,
+    output,
+    raw,
+    run_line,
+    texts,
+)
 
 ALNUM = string.ascii_letters + string.digits
 WORD = ALNUM + "_-"
@@ -280,6 +292,21 @@ def test_paceline_s_own_fields_are_never_touched() -> None:
             b'"xscoredx"', b'"[redacted:OTHER_KEY]"'
         )
     ]
+
+
+def test_what_a_pool_is_called_is_never_so_secret_that_its_figures_are_lost() -> None:
+    own = ["requests", "accepted", "stragglers", "by_cause", "token_rate"]
+    redactor = Redactor(environ={f"OWN_{number}_KEY": word for number, word in enumerate(own)})
+    pool = PoolEnd(pool="openai:small", token_rate=9.0, accepted=3, by_cause={"requests": 1})
+    body = encode_line(ended(limited={"requests": 3.0, "stragglers": 7.0}, pools=[pool]))
+    assert redactor.clean([body], body) is None
+
+
+def test_a_key_in_the_error_of_a_call_goes_and_the_call_stays() -> None:
+    body = encode_line(call("a", outcome="fatal", error="no such key: sk-" + "a1" * 20))
+    (cleaned,) = REDACTOR.clean([body], body) or [b""]
+    line = unseal(seal(cleaned)[:-1])
+    assert line == call("a", outcome="fatal", error="no such key: [redacted:openai-key]")
 
 
 @given(known_keys, befores)

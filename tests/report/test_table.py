@@ -158,7 +158,7 @@ def test_an_output_outlives_a_cancelled_scoring() -> None:
 
 
 def test_damage_is_counted_and_its_key_is_open() -> None:
-    table = fold(Lines(run(), *passing("b"), begin("a"), DAMAGED, b"\0\0\0", b'{"kind":"call","case":"a"}'))
+    table = fold(Lines(run(), *passing("b"), begin("a"), DAMAGED, b"\0\0\0", b'{"kind":"song","case":"a"}'))
     assert table.damaged == 2  # a line of a kind that a later version has added is not damage
     assert outcome_of(table, "a") is None
 

@@ -24,6 +24,7 @@ from paceline.journal.reading import Damaged, FileSource, Recorded, chunks, open
 from paceline.journal.records import (
     FINAL,
     BeginLine,
+    CallLine,
     Key,
     KeyedLine,
     ManifestLine,
@@ -90,6 +91,8 @@ class Audit:
     lines: int
     keys: int
     """Keys that have any line."""
+    calls: int
+    """Model calls on record."""
     expected: int | None
     """Keys that the run has, by its manifest."""
     findings: tuple[Finding, ...]
@@ -118,6 +121,7 @@ def audit(path: str | os.PathLike[str]) -> Audit:
         path=places.path,
         lines=auditor.lines,
         keys=auditor.digest.keys,
+        calls=auditor.calls,
         expected=auditor.manifest.keys if auditor.manifest else None,
         findings=tuple(auditor.findings),
         counts=dict(auditor.counts),
@@ -132,6 +136,7 @@ class _Auditor:
         self.findings: list[Finding] = []
         self.counts: Counter[FindingKind] = Counter()
         self.lines = 0
+        self.calls = 0
         self.digest = KeyDigest()
         self.manifest: ManifestLine | None = None
         self._places = places
@@ -153,6 +158,8 @@ class _Auditor:
                 self._take_run(run, entry)
             case ManifestLine() as manifest:
                 self.manifest = manifest
+            case CallLine():
+                self.calls += 1
             case BeginLine() | OutputLine() | OutcomeLine() as line:
                 self._take_keyed(line, entry)
                 self._look_at_blobs(line, entry)

@@ -152,7 +152,9 @@ class _Kind(msgspec.Struct):
 _decode_seal = msgspec.json.Decoder(_Seal).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_kind = msgspec.json.Decoder(_Kind).decode
-KINDS = frozenset({"run", "begin", "attempt", "output", "scores", "outcome", "manifest", "resumed", "ended"})
+KINDS = frozenset(
+    {"run", "begin", "call", "attempt", "output", "scores", "outcome", "manifest", "resumed", "ended"}
+)
 
 
 def _kind_of(raw: bytes) -> str:
@@ -160,6 +162,10 @@ def _kind_of(raw: bytes) -> str:
         return _decode_kind(raw).kind
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
+
+
+_UNKNOWN_IS_NONE = frozenset({"price", "first_token", "window", "rate", "token_rate"})
+"""Fields of lines that may be None."""
 
 
 def writable(text: str) -> str:
@@ -175,8 +181,15 @@ def _mended(value: Any) -> Any:
         case Score() if _is_unreal(value.value):
             return _mended(msgspec.structs.replace(value, value=str(value.value)))  # a label; never a number
         case msgspec.Struct():
+            # A price that is no number is not known, which is not 0.
             return msgspec.structs.replace(
-                value, **{name: _mended(getattr(value, name)) for name in value.__struct_fields__}
+                value,
+                **{
+                    name: None
+                    if name in _UNKNOWN_IS_NONE and _is_unreal(getattr(value, name))
+                    else _mended(getattr(value, name))
+                    for name in value.__struct_fields__
+                },
             )
         case dict():
             kept = {key: item for key, item in value.items() if not _is_unreal(item)}

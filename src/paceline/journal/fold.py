@@ -83,7 +83,7 @@ class Fold:
                     kind = type(line)
                     if kind in takers:
                         takers[kind](line, offset)
-                    else:
+                    elif kind is not _Call:  # a call says what was spent, and not how its key stands
                         self._of_the_run(raw)
                     self._last = raw
             offset += len(raw) + 1
@@ -220,6 +220,9 @@ class _Begin(_Narrow, tag="begin", gc=False):
     attempt: int = 1
 
 
+class _Call(_Narrow, tag="call", gc=False): ...
+
+
 class _Attempt(_Narrow, tag="attempt", gc=False):
     case: str
     seconds: float
@@ -277,7 +280,7 @@ class _At(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(
-    _Begin | _Attempt | _Output | _Scores | _Outcome | _Run | _Resumed | _Manifest | _Ended
+    _Begin | _Call | _Attempt | _Output | _Scores | _Outcome | _Run | _Resumed | _Manifest | _Ended
 ).decode
 _decode_at = msgspec.json.Decoder(_At).decode
 

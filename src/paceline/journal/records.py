@@ -2,6 +2,7 @@
 
     {"kind":"run", ...}       first line: what was started, with which settings, versions, fingerprint
     {"kind":"begin", ...}     an attempt starts; the first one of a key carries the case's content
+    {"kind":"call", ...}      one model call of an attempt, when it has come to its end
     {"kind":"attempt", ...}   an attempt failed and another one follows
     {"kind":"output", ...}    the task's output, written before an evaluator that waits is started
     {"kind":"scores", ...}    what evaluators found, each result once
@@ -20,7 +21,7 @@ resume (`ledger`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import msgspec
 
@@ -43,6 +44,27 @@ FINAL: frozenset[str] = frozenset({"scored", "task_error", "timeout"})
 """Outcomes that a resume leaves alone, unless told to retry errors."""
 
 ErrorClass = Literal["rate_limited", "transient", "permanent", "timeout", "infrastructure", "cancelled"]
+
+CallOutcome = Literal["ok", "rate_limited", "overloaded", "transient", "fatal", "cancelled"]
+"""How a call went, as far as its pool is concerned. A refusal of the request itself (400) is `ok`."""
+
+Limit = Literal[
+    "cases",
+    "window",
+    "requests",
+    "tokens",
+    "blocked",
+    "outage",
+    "backoff",
+    "stragglers",
+    "scoring",
+    "loop",
+    "machine",
+    "journal",
+    "idle",
+]
+LIMITS: tuple[Limit, ...] = get_args(Limit)
+"""What can limit a run at a moment; `docs/design/limits-of-a-run.md` says when it is which."""
 
 
 AFTER_TASK: frozenset[str] = frozenset({"prepare_context", "teardown"})
@@ -151,6 +173,55 @@ class BeginLine(_Line, frozen=True, kw_only=True, tag="begin", gc=False):
     """The case's own, as a dataset file would write them; None for one that cannot be written."""
 
 
+class CallLine(_Line, frozen=True, kw_only=True, tag="call", gc=False):
+    """One model call that was seen. It says what was spent, and nothing of how its key stands."""
+
+    case: str
+    repeat: int = 0
+    variant: str = ""
+    attempt: int = 1
+    """The attempt that it was made in, or whose output was being scored."""
+    ordinal: int = 1
+    """Which call of the attempt it is, counted from 1 in each process."""
+    at: float
+    """When it came to its end."""
+    pool: str
+    """The quota that it used, as `provider:model`."""
+    host: str = ""
+    model: str = ""
+    account: str = ""
+    """A fingerprint of the key, never the key."""
+    request: str = ""
+    """Hash of what was asked: two calls that ask the same have the same."""
+    status: int | None = None
+    """Of the last answer; None where none came."""
+    outcome: CallOutcome = "ok"
+    cause: str = ""
+    """What a rejection was about: `requests`, `tokens`, ...; empty where there was none."""
+    input_tokens: int | None = None
+    """None is unknown, here and below."""
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Of the input: read from the provider's cache."""
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    """Of the output."""
+    price: float | None = None
+    """US dollars; None is unknown."""
+    seconds: float = 0.0
+    """From sending to the end of the answer, in the try that decided."""
+    first_token: float | None = None
+    """From sending to the first token, where the answer was streamed."""
+    waited: float = 0.0
+    """For its pool, and between tries."""
+    tries: int = 1
+    """How often it was sent."""
+    streamed: bool = False
+    simulated: bool = False
+    """Answered by a simulated provider: nothing was paid, and nothing is known of a model by it."""
+    error: str = ""
+
+
 class AttemptLine(_Line, frozen=True, kw_only=True, tag="attempt", gc=False):
     case: str
     repeat: int = 0
@@ -240,17 +311,49 @@ class ResumedLine(_Line, frozen=True, kw_only=True, tag="resumed", gc=False):
     """Keys that the run has by now."""
 
 
+class PoolEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A pool, as a process that used it has left it."""
+
+    pool: str
+    """`provider:model`, as in a call line."""
+    host: str = ""
+    account: str = ""
+    window: float | None = None
+    """Calls at once that it let through in the end; None where there was no bound."""
+    rate: float | None = None
+    """Requests a second that it let through in the end."""
+    token_rate: float | None = None
+    """Tokens a second, likewise."""
+    accepted: int = 0
+    rejected: int = 0
+    """Tries that the provider has turned away."""
+    by_cause: dict[str, int] = {}
+    """Those by what they were about."""
+    peak: int = 0
+    """Most calls in flight at once."""
+    closed: str = ""
+    """Why it let nothing through any more."""
+
+
 class EndedLine(_Line, frozen=True, kw_only=True, tag="ended", gc=False):
     at: float
     how: Literal["complete", "interrupted", "budget", "failed"]
     wall: float
     """Seconds that this process worked on the run."""
     reason: str = ""
+    limited: dict[str, float] = {}
+    """How these seconds divide by what limited the run (`Limit`)."""
+    pools: list[PoolEnd] = []
+    places: int = 0
+    """Cases that could be in progress at once; 0 where there was no bound."""
+    blocker: str = ""
+    """What blocked the event loop longest, as `file:line in function`."""
 
 
 Line: TypeAlias = (
     RunLine
     | BeginLine
+    | CallLine
     | AttemptLine
     | OutputLine
     | ScoresLine
@@ -259,7 +362,7 @@ Line: TypeAlias = (
     | ResumedLine
     | EndedLine
 )
-KeyedLine: TypeAlias = BeginLine | AttemptLine | OutputLine | ScoresLine | OutcomeLine
+KeyedLine: TypeAlias = BeginLine | CallLine | AttemptLine | OutputLine | ScoresLine | OutcomeLine
 
 
 class Valued(Protocol):

@@ -75,6 +75,8 @@ _OWN_WORDS = """
     evaluators fingerprint settings variants versions directory rescored_from error_class retry_in
     rate_limited transient permanent infrastructure cancelled complete interrupted manifest $paceline
     name value reason by error type message trace stage label spec version
+    cases window requests tokens blocked outage backoff stragglers scoring loop machine journal idle pool host
+    account rate token_rate accepted rejected by_cause peak closed concurrency unknown
     """
 """A secret that is part of one of these would make the journal unreadable if it were taken out."""
 _UNTOUCHED = frozenset(

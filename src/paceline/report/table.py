@@ -28,6 +28,7 @@ from paceline.journal.records import (
     OUTCOMES,
     AttemptLine,
     BeginLine,
+    CallLine,
     EndedLine,
     ErrorFacts,
     EvaluatorFailure,
@@ -292,6 +293,11 @@ class Table:
         self.work += line.seconds
         return True
 
+    def _call(self, _offset: int, line: CallLine) -> None:
+        # What it says is for the figures of calls. A key is not there because it was asked about.
+        if self._writer is not None:
+            self._writer.last_seen = line.at
+
     def _output(self, offset: int, line: OutputLine) -> None:
         row = self._row(line, offset)
         self._reopen(row)
@@ -398,6 +404,7 @@ class Table:
         OutputLine: _output,
         ScoresLine: _scores,
         AttemptLine: _attempt,
+        CallLine: _call,
         RunLine: _about_the_run,
         ManifestLine: _about_the_run,
         ResumedLine: _about_the_run,
