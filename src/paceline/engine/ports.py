@@ -13,13 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from paceline.dataset.case import Case
 from paceline.errors import JournalBroken
 from paceline.journal.records import ErrorClass, ErrorFacts, Key, Line, Score
+
+if TYPE_CHECKING:
+    from paceline.pace.calls import Call
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,6 +129,10 @@ class Work(msgspec.Struct, eq=False):
     """What the attempt has counted so far, where that can be seen: it is not lost when it is cut off."""
     abandoned: int = 0
     """Threads that the executor could not end when it was told to give the attempt up."""
+    calls: int = 0
+    """Model calls of the attempt that have been seen."""
+    record_call: Callable[[Work, Call], None] | None = None
+    """Takes each of them, on the loop."""
 
 
 class Attempted(msgspec.Struct, eq=False, kw_only=True):
@@ -142,6 +149,8 @@ class Attempted(msgspec.Struct, eq=False, kw_only=True):
     retry_after: float | None = None
     exception: BaseException | None = None
     """Only where the attempt was made in this process: for retry rules that look at it, and for debuggers."""
+    exhausted: bool = False
+    """Whether the call that it failed by was tried again already, below, as often as makes sense."""
     abandoned: int = 0
 
 

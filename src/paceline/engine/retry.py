@@ -58,7 +58,10 @@ class Retry:
         dice: random.Random,
     ) -> float | None:
         """Seconds to wait before the next try after `tries` so far, or None to give up."""
-        if tries >= self.attempts or (self.on is not None and attempted.error_class not in self.on):
+        if tries >= self.attempts or (
+            # One authority: what was tried again below, call by call, is not tried again here.
+            self.on is not None and (attempted.exhausted or attempted.error_class not in self.on)
+        ):
             return None
         drawn = dice.uniform(0, min(self.cap, self.base * 2.0 ** min(tries - 1, 62)))
         asked = attempted.retry_after

@@ -13,12 +13,14 @@ from contextlib import AbstractContextManager
 from contextvars import Context, copy_context
 from typing import Any
 
+from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.clock import Clock, SystemClock
 from paceline.engine.contexts import awaited_once, called_in, in_context
 from paceline.engine.executors.places import Places
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Work
 from paceline.engine.threads import LeftBehind, Threads
+from paceline.pace.calls import current_listener
 from paceline.tasks.callable import CallableTask
 from paceline.tasks.notes import Notes, current_notes
 
@@ -37,8 +39,11 @@ class LocalExecutor:
         inline: bool = False,
         around: Around | None = None,
         clock: Clock | None = None,
+        listens: bool = False,
     ) -> None:
+        """`listens`: there are doors in this process, which tell what calls an attempt makes."""
         self._tasks = tasks
+        self._listens = listens
         self._threads = Threads(concurrency, name="paceline-task")
         self._inline = inline
         self._around = around
@@ -59,48 +64,47 @@ class LocalExecutor:
 
     async def attempt(self, work: Work) -> Attempted:
         """One call of the task."""
-        task = self._tasks[work.key.variant]
         notes = Notes()
         context = copy_context()
         context.run(current_notes.set, notes)
         work.counted = notes.metrics
+        calls = CallsOfAttempt(work, self._now) if self._listens else None
+        if calls is not None:
+            context.run(current_listener.set, calls)
         started = self._now()
         try:
-            if self._around is not None:
-                output = await in_context(context, self._surrounded(self._around(work), task, work))
-            elif task.is_async:
-                output = await in_context(context, task.call(work.inputs))
-            else:
-                output = await self._call_sync(context, task, work)
+            output = await self._call(context, self._tasks[work.key.variant], work)
         except asyncio.CancelledError as error:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr]  # this is one
                 raise  # the caller's wish, or the task cancelled itself: the lane can tell
-            return self._failed(error, notes, self._now() - started - work.waited, work.waited)
+            failure: BaseException = error
         except GeneratorExit:  # a task's own has become a RuntimeError on its way here
             raise
         except BaseException as error:
-            return self._failed(error, notes, self._now() - started - work.waited, work.waited)
+            failure = error
+        else:
+            if calls is not None:
+                calls.close()
+            return Attempted(
+                output=output,
+                seconds=self._now() - started - work.waited,
+                waited=work.waited,
+                metrics=notes.metrics,
+                attributes=notes.attributes,
+            )
         finally:
             notes.over = True
-        return Attempted(
-            output=output,
-            seconds=self._now() - started - work.waited,
-            waited=work.waited,
-            metrics=notes.metrics,
-            attributes=notes.attributes,
-        )
+            if calls is not None:
+                calls.close()
+        attempted = _failed(failure, notes, self._now() - started - work.waited, work.waited)
+        return attempted if calls is None else calls.judge(attempted)
 
-    def _failed(self, error: BaseException, notes: Notes, seconds: float, waited: float) -> Attempted:
-        return Attempted(
-            error=describe(error),
-            error_class=classify(error),
-            retry_after=retry_after(error),
-            exception=error,
-            seconds=seconds,
-            waited=waited,
-            metrics=notes.metrics,
-            attributes=notes.attributes,
-        )
+    async def _call(self, context: Context, task: CallableTask, work: Work) -> Any:
+        if self._around is not None:
+            return await in_context(context, self._surrounded(self._around(work), task, work))
+        if task.is_async:
+            return await in_context(context, task.call(work.inputs))
+        return await self._call_sync(context, task, work)
 
     async def _call_sync(self, context: Context, task: CallableTask, work: Work) -> Any:
         if self._inline:
@@ -124,3 +128,16 @@ class LocalExecutor:
             if task.is_async:
                 return await task.call(work.inputs)
             return await self._call_sync(copy_context(), task, work)
+
+
+def _failed(error: BaseException, notes: Notes, seconds: float, waited: float) -> Attempted:
+    return Attempted(
+        error=describe(error),
+        error_class=classify(error),
+        retry_after=retry_after(error),
+        exception=error,
+        seconds=seconds,
+        waited=waited,
+        metrics=notes.metrics,
+        attributes=notes.attributes,
+    )

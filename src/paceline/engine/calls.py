@@ -1,0 +1,169 @@
+"""The model calls of one attempt, as far as they are seen: who waits, what they used, how they ended.
+
+A door (`pace.transport`, `pace.slots`) finds this through `pace.calls.current_listener` and tells it of each
+call, from whatever thread the call is made on. While all calls of an attempt that are under way wait for
+their turn, its clock stands still: waiting is neither latency nor lateness.
+
+What is seen becomes metrics that budgets count, unless the task has counted by itself. Knows one attempt;
+knows nothing of pools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from paceline.engine.ports import Attempted, Work
+
+if TYPE_CHECKING:
+    from paceline.pace.calls import Call
+
+_counting: Final = threading.Lock()
+"""One for all attempts: it is held for a few additions, and most attempts never need it."""
+
+METRIC_OF_USAGE: Final = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cached": "cached_tokens",
+}
+
+
+class CallsOfAttempt:
+    """Listens to the calls of one attempt. Made on the loop that the attempt is driven by."""
+
+    __slots__ = (
+        "_held_since",
+        "_live",
+        "_loop",
+        "_now",
+        "_seen",
+        "_thread",
+        "_waiting",
+        "_wanted",
+        "_work",
+        "over",
+    )
+
+    def __init__(self, work: Work, now: Callable[[], float]) -> None:
+        self._work = work
+        self._now = now
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._live = self._waiting = 0
+        self._wanted = False
+        """Whether the clock should stand still."""
+        self._held_since: float | None = None
+        self._seen: list[Call] | None = None
+        self.over = False
+
+    # What doors tell, from any thread
+
+    def begun(self) -> None:
+        """A call is under way, or about to wait for its turn."""
+        self._count(live=1)
+
+    def waiting(self) -> None:
+        """A call waits for its turn, or to be sent again."""
+        self._count(waiting=1)
+
+    def going(self) -> None:
+        """A call waits no more."""
+        self._count(waiting=-1)
+
+    def ended(self, call: Call | None) -> None:
+        """A call is over; `call` is what is known of it, where it was one of a model."""
+        self._count(live=-1)
+        if call is not None:
+            self._on_the_loop(self._note, call)
+
+    def _count(self, *, live: int = 0, waiting: int = 0) -> None:
+        with _counting:
+            self._live += live
+            self._waiting += waiting
+            wanted = 0 < self._live <= self._waiting
+            if wanted == self._wanted:
+                return
+            self._wanted = wanted
+        self._on_the_loop(self._set_clock)
+
+    def _on_the_loop(self, function: Callable[..., None], *arguments: object) -> None:
+        if threading.get_ident() == self._thread:
+            function(*arguments)
+        else:
+            with suppress(RuntimeError):  # the loop is closed: the run is over
+                self._loop.call_soon_threadsafe(function, *arguments)
+
+    # On the loop
+
+    def _set_clock(self) -> None:
+        if self.over or self._wanted == (self._held_since is not None):
+            return
+        stopwatch = self._work.stopwatch
+        if self._wanted:
+            self._held_since = self._now()
+            if stopwatch is not None:
+                stopwatch.hold()
+        else:
+            self._run_on()
+            if stopwatch is not None:
+                stopwatch.go()
+
+    def _run_on(self) -> None:
+        if self._held_since is not None:
+            self._work.waited += self._now() - self._held_since
+            self._held_since = None
+
+    def _note(self, call: Call) -> None:
+        # What an attempt that has been given up leaves behind is paid for all the same, and goes on record.
+        work = self._work
+        work.calls += 1
+        if work.record_call is not None:
+            work.record_call(work, call)
+        if not self.over:
+            if self._seen is None:
+                self._seen = []
+            self._seen.append(call)
+
+    def close(self) -> None:
+        """The attempt is over, however it went: add up what it used. Once is enough."""
+        if self.over:
+            return
+        if self._held_since is not None:
+            self._run_on()
+            if self._work.stopwatch is not None:
+                self._work.stopwatch.go()
+        self.over = True
+        if self._seen:
+            for name, amount in usage_of(self._seen).items():
+                self._work.counted.setdefault(name, amount)
+
+    def judge(self, attempted: Attempted) -> Attempted:
+        """See a failure in the light of the calls: what was tried again below is not tried again above."""
+        last = self._seen[-1] if self._seen else None
+        if attempted.error is None or last is None or last.outcome == "ok":
+            return attempted
+        if last.outcome == "fatal":
+            # The answer was never wrong: nobody has asked. A resume asks once the account is in order.
+            attempted.error_class = "infrastructure"
+            attempted.exhausted = True
+        elif attempted.error_class in ("rate_limited", "transient"):
+            attempted.exhausted = True
+        return attempted
+
+
+def usage_of(calls: list[Call]) -> dict[str, int | float]:
+    """What calls have used together; a sum of which a part is unknown is left out, as it would be a lie."""
+    used: dict[str, int | float] = {}
+    paid = [call for call in calls if call.outcome == "ok" or call.usage is not None]
+    for field, metric in METRIC_OF_USAGE.items():
+        amounts = [getattr(call.usage, field) if call.usage is not None else None for call in paid]
+        known = [amount for amount in amounts if amount is not None]
+        if known and (len(known) == len(amounts) or field == "cached"):
+            used[metric] = sum(known)
+    prices = [call.price for call in paid]
+    if prices and None not in prices:
+        used["cost"] = sum(price for price in prices if price is not None)
+    return used
