@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -16,12 +16,13 @@ from paceline import values
 from paceline.engine.clock import Clock
 from paceline.engine.complaints import complain
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted, Gauge
-from paceline.engine.ports import Attempted, Recorder, Turn
+from paceline.engine.ports import Attempted, Recorder, Turn, Work
 from paceline.evaluators.spelling import spell_truly
 from paceline.journal.records import (
     NOTHING,
     AttemptLine,
     BeginLine,
+    CallLine,
     ErrorFacts,
     EvaluatorFailure,
     OutcomeKind,
@@ -32,6 +33,9 @@ from paceline.journal.records import (
     key_of,
     verdict,
 )
+
+if TYPE_CHECKING:
+    from paceline.pace.calls import Call
 
 Listener = Callable[[AnyEvent], None]
 
@@ -88,6 +92,47 @@ class Bookkeeper:
         )
         if self._cases_are_told:
             self.tell(CaseStarted(at=self._epoch(), key=key, attempt=turn.attempt))
+
+    def call(self, work: Work, call: Call) -> None:
+        """A model call of an attempt has ended: it is paid for, whatever becomes of the attempt."""
+        key, usage = work.key, call.usage
+        used: dict[str, int | None] = {}
+        if usage is not None:
+            used = {
+                "input_tokens": usage.input,
+                "output_tokens": usage.output,
+                "cached_tokens": usage.cached,
+                "cache_write_tokens": usage.cache_write,
+                "reasoning_tokens": usage.reasoning,
+            }
+        self._append(
+            CallLine(
+                case=key.case,
+                repeat=key.repeat,
+                variant=key.variant,
+                attempt=work.attempt,
+                ordinal=work.calls,
+                at=self._epoch(),
+                pool=call.pool,
+                host=call.host,
+                model=call.model,
+                account=call.account,
+                request=call.request,
+                status=call.status,
+                outcome=call.outcome,
+                cause=call.cause or "",
+                price=call.price,
+                seconds=call.seconds,
+                first_token=call.first_token,
+                waited=call.waited,
+                tries=call.tries,
+                streamed=call.streamed,
+                simulated=call.simulated,
+                error=call.error,
+                **used,
+            )
+        )
+        self.gauge.calls += 1
 
     def failed_attempt(self, turn: Turn, attempted: Attempted, retry_in: float) -> None:
         """An attempt failed and another one follows."""

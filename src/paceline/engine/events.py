@@ -137,6 +137,10 @@ class Gauge(msgspec.Struct, kw_only=True):
     retries: int = 0
     waited: float = 0.0
     """Seconds that attempts and retries have waited for limits, summed."""
+    calls: int = 0
+    """Model calls that have been seen."""
+    queued: int = 0
+    """Calls that wait for their turn right now."""
     expected_work: float = 0.0
     """Seconds of work that remain, as far as durations are known; 0 where not."""
     longest_left: float = 0.0

@@ -12,7 +12,7 @@ import contextlib
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from paceline import values
+from paceline.engine.answers import context_of, lost_answer, stored_answer
 from paceline.engine.bookkeeping import countable
 from paceline.engine.complaints import complain
 from paceline.engine.contexts import in_context
@@ -62,13 +62,13 @@ class KeyWorker:
                 await self._end(lane, turn, self._shown(turn, failed))
                 return
         if turn.stored is not None:
-            attempted = _as_attempted(turn.stored)
+            attempted = stored_answer(turn.stored)
             if not turn.on_record:
                 self._books.begin(turn)
         else:
             attempted = await self._attempt(lane, turn)
         if attempted.error is None and turn.lifecycle is None:
-            ctx = _context_of(turn, attempted)
+            ctx = context_of(turn, attempted)
             found, waiting = self._ask_in_place(turn, ctx)
             if waiting:
                 await self._score_further(lane, turn, attempted, ctx, waiting, found)
@@ -148,6 +148,7 @@ class KeyWorker:
         self._books.begin(turn)
         lane.stage, lane.held = "task", 0.0
         lane.work = work = Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._plan.timeout, lane)
+        work.record_call = self._books.call
         call = self._executor.attempt(work)
         if turn.context is not None:
             call = in_context(turn.context, call)
@@ -254,7 +255,7 @@ class KeyWorker:
     # Scoring
 
     async def _score(self, lane: Lane, turn: Turn, attempted: Attempted) -> None:
-        ctx = _context_of(turn, attempted)
+        ctx = context_of(turn, attempted)
         if turn.lifecycle is not None:
             lane.answered = attempted
             ctx, failed = await self._hooks.prepare_context(lane, turn, ctx)
@@ -282,7 +283,7 @@ class KeyWorker:
         waiting: list[Prepared] = []
         stored = turn.stored
         scored = {score.by for score in stored.scores} if stored is not None else ()
-        lost = _lost(ctx) if stored is not None else None
+        lost = lost_answer(ctx) if stored is not None else None
         for prepared in self._evaluators(turn, found):
             if prepared.label in scored:
                 continue
@@ -443,50 +444,8 @@ class KeyWorker:
             self._run.settled()
 
 
-def _lost(ctx: EvaluatorContext[Any, Any, Any]) -> ErrorFacts | None:
-    """Why a stored output cannot be scored, if it cannot: evaluators would not see what the task returned."""
-    opaque = values.first_opaque(ctx.output) or values.first_opaque(ctx.expected_output)
-    if opaque is None:
-        return None
-    return ErrorFacts(
-        type="OutputLost",
-        message=f"there is a {opaque.type_name} on record that cannot be made again here: "
-        "name the suite that defines it, so that its class is loaded",
-        stage="evaluator",
-    )
-
-
-def _context_of(turn: Turn, attempted: Attempted) -> EvaluatorContext[Any, Any, Any]:
-    case = turn.case
-    return EvaluatorContext(
-        name=turn.key.case,
-        key=turn.key,
-        inputs=case.inputs,
-        metadata=case.metadata,
-        expected_output=case.expected_output,
-        output=attempted.output,
-        duration=attempted.seconds,
-        attributes=attempted.attributes,
-        metrics=attempted.metrics,
-        trajectory=attempted.trajectory,
-    )
-
-
 def _about_all(error: BaseException) -> EvaluatorFailure:
     return EvaluatorFailure(by="evaluators", error=describe(error, stage="evaluator"))
-
-
-def _as_attempted(stored: Any) -> Attempted:
-    return Attempted(
-        output=stored.output,
-        error=stored.error,
-        error_class=stored.error_class,
-        seconds=stored.seconds,
-        waited=stored.waited,
-        metrics=stored.metrics,
-        attributes=stored.attributes,
-        trajectory=stored.trajectory,
-    )
 
 
 def _show(turn: Turn, attempted: Attempted) -> None:

@@ -213,6 +213,23 @@ class Run:
         self._breathing = False
         self._breath = self.clock.now() + BREATH
 
+    @property
+    def places(self) -> int:
+        """How many cases may be in progress."""
+        return self._places
+
+    @property
+    def full(self) -> bool:
+        """Whether more cases would be in progress if more of them might be."""
+        return self._taking and not self._idle and not self.source.exhausted
+
+    def widen(self, places: int) -> None:
+        """Let more cases be in progress from now on."""
+        more, self._places = places - self._places, max(places, self._places)
+        if self._taking:
+            for _ in range(more):
+                self._start_lane(None)
+
     def _lane_lost(self, lane: Lane) -> None:
         """The code in a lane ignores its cancellation: leave it there and go on in another lane."""
         self._lanes.discard(lane)
