@@ -35,11 +35,16 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             # A letter that a terminal does not know is shown by its number, and is no reason to stop.
             stream.reconfigure(errors="backslashreplace")
+    from paceline.cli.ctrl_c import CtrlC
+
+    ctrl_c = CtrlC()
+    ctrl_c.take_in_hand()
     from paceline.cli.group import paceline
 
     try:
         paceline(prog_name="paceline")
     except SystemExit as leaving:
+        ctrl_c.leaving()
         leave_in_time(leaving.code)
         raise
 

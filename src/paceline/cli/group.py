@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from paceline import __version__
+from paceline.cli.ctrl_c import CUT_OFF
 
 COMMANDS: Final = {
     "run": "Run a suite, or go on with a run of it.",
@@ -35,6 +36,13 @@ class LazyGroup(click.Group):
         command = import_module(f"paceline.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # before a command could say so; click's own exit code for it is 1
+            click.echo("interrupted", err=True)
+            ctx.exit(CUT_OFF)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import click
 
+from paceline.cli.ctrl_c import CUT_OFF
 from paceline.errors import PacelineError
 
 DEFECT: Final = 3
-CUT_OFF: Final = 130
 FRAMES: Final = 4
 """Of an unexpected error, without --debug."""
 
