@@ -39,8 +39,8 @@ class CtrlC:
     def leaving(self) -> None:
         """There is nothing left to interrupt but the wait for threads and exit hooks of the user's."""
         self._is_the_last = True
-        # Where one has interrupted an `exec` of text, such as making a dataclass is, CPython remembers it as the
-        # end of the program, handled or not: `python -m` then dies of the signal. Another `exec` forgets it.
+        # Where one has interrupted an `exec` of text, as making a dataclass is, CPython takes it for the
+        # end of the program, handled or not: `python -m` then dies of the signal. Another `exec` undoes that.
         exec("")  # noqa: S102  # of nothing
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
