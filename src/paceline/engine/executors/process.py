@@ -24,9 +24,10 @@ from contextvars import copy_context
 from multiprocessing.context import SpawnProcess
 from typing import Any, Final, Protocol
 
+from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.contexts import in_context
 from paceline.engine.executors.places import Places, clock_held
-from paceline.engine.executors.worker import Answer, Shipped, serve
+from paceline.engine.executors.worker import Answer, Doors, News, Shipped, serve
 from paceline.engine.failures import describe
 from paceline.engine.ports import Attempted, Work
 from paceline.engine.threads import Threads
@@ -36,6 +37,8 @@ from paceline.tasks.callable import CallableTask
 
 START_LIMIT: Final = 300.0
 """Seconds that a worker may take to start and to load the user's code."""
+REMEMBERED: Final = 16
+"""Attempts of a worker whose late calls still find who records them."""
 LAST_WORDS: Final = 5.0
 """Seconds that a process may take to go once its pipe is closed."""
 
@@ -69,8 +72,11 @@ class ProcessExecutor:
         *,
         concurrency: int,
         around: AroundElsewhere | None = None,
+        doors: Doors | None = None,
     ) -> None:
+        """`doors`: opens in each child the doors that tell what calls an attempt makes."""
         self._tasks = tasks
+        self._doors = doors
         self._around = around
         self._threads = Threads(concurrency, name="paceline-process")
         self._places = Places(concurrency, time.monotonic)
@@ -108,7 +114,7 @@ class ProcessExecutor:
         worker = self._idle_worker()
         try:
             if worker is None:
-                worker = _Worker(self._shipped)
+                worker = _Worker(self._shipped, self._doors)
                 self._all.add(worker)
                 with clock_held(work, time.monotonic):
                     await self._threads.call(copy_context(), worker.begin)
@@ -138,10 +144,17 @@ class ProcessExecutor:
             return attempted
 
     async def _call(self, worker: _Worker, work: Work, environ: Mapping[str, str]) -> Attempted:
-        attempted: Attempted = await self._threads.call(
-            copy_context(), worker.ask, work.key.variant, work.inputs, dict(environ)
-        )
-        return attempted
+        calls, before = CallsOfAttempt(work, time.monotonic), work.waited
+        try:
+            attempted: Attempted = await self._threads.call(
+                copy_context(), worker.ask, work.key.variant, work.inputs, dict(environ), calls
+            )
+        finally:
+            calls.close()
+        attempted.seconds = max(attempted.seconds - (work.waited - before), 0.0)
+        if work.counted:
+            attempted.metrics = {**work.counted, **attempted.metrics}
+        return calls.judge(attempted)
 
     def _idle_worker(self) -> _Worker | None:
         """A worker that has nothing to do and is still there: the system may have ended it meanwhile."""
@@ -161,17 +174,19 @@ class ProcessExecutor:
 class _Worker:
     """One child process and the pipe to it. What blocks is called on a thread."""
 
-    def __init__(self, shipped: Mapping[str, Shipped]) -> None:
+    def __init__(self, shipped: Mapping[str, Shipped], doors: Doors | None) -> None:
         spawn = multiprocessing.get_context("spawn")
         self._pipe, self._theirs = spawn.Pipe()
         self._process: SpawnProcess = spawn.Process(
             target=serve,
-            args=(self._theirs, dict(shipped), list(sys.path)),
+            args=(self._theirs, dict(shipped), list(sys.path), doors),
             daemon=True,
             name="paceline-worker",
         )
         self._lock = threading.Lock()
         self._killed = False
+        self._serial = -1
+        self._listeners: dict[int, CallsOfAttempt] = {}
 
     def begin(self) -> None:
         """Start the process, and wait until it is ready."""
@@ -187,18 +202,33 @@ class _Worker:
         except (EOFError, OSError):
             raise WorkerDied(f"{self._last_words()} before it was ready to run the task") from None
 
-    def ask(self, variant: str, inputs: Any, environ: dict[str, str]) -> Attempted:
-        """Have an attempt carried out, with these environment variables besides."""
+    def ask(self, variant: str, inputs: Any, environ: dict[str, str], calls: CallsOfAttempt) -> Attempted:
+        """Have an attempt carried out, with these environment variables besides; `calls` hears of its
+        calls."""
         try:
             request = pickle.dumps((variant, inputs, environ))
         except BaseException as error:
             return Attempted(error=describe(error), exception=error)
         try:
             self._pipe.send_bytes(request)
-            answer: Answer = self._pipe.recv()
+            self._serial += 1
+            self._listeners[self._serial] = calls
+            self._listeners.pop(self._serial - REMEMBERED, None)
+            while not isinstance(said := self._pipe.recv(), Answer):
+                self._pass_on(said)
+            answer: Answer = said
         except (EOFError, OSError):
             raise WorkerDied(f"{self._last_words()} while it ran the task") from None
         return _as_attempted(answer)
+
+    def _pass_on(self, news: News) -> None:
+        listener = self._listeners.get(news.serial)
+        if listener is None:
+            return
+        if news.what == "ended":
+            listener.ended(news.call)
+        else:
+            getattr(listener, news.what)()
 
     @property
     def alive(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -16,18 +17,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from paceline.engine.bookkeeping import countable
 from paceline.engine.contexts import awaited_once, called_in
 from paceline.engine.failures import classify, clip, describe, retry_after
 from paceline.engine.loop import finish, new_loop
 from paceline.journal.records import ErrorClass, ErrorFacts
+from paceline.pace.calls import Call, current_listener
 from paceline.tasks.callable import CallableTask, name_of
 from paceline.tasks.notes import Notes, current_notes
 from paceline.usercode import load_file
@@ -52,23 +54,76 @@ class Answer(NamedTuple):
     metrics: dict[str, int | float] = {}  # noqa: RUF012  # never changed
 
 
+class News(NamedTuple):
+    """What a door has told in the child, on its way to the listener in the parent."""
+
+    serial: int
+    """Which attempt of this worker made the call: what one has left behind may tell of it much later."""
+    what: Literal["begun", "waiting", "going", "ended"]
+    call: Call | None = None
+
+
 NO_OUTPUT = pickle.dumps((None, {}))
 
+Doors = Callable[[], AbstractContextManager[object]]
+"""Opens the doors of a process, see `pace.opening`; pickled to get here."""
 
-def serve(pipe: Connection, shipped: Mapping[str, Shipped], path: list[str]) -> None:
+
+class Mouth:
+    """The child's end of the pipe, for several threads."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+
+    def say(self, words: object) -> None:
+        with self._lock:
+            self._pipe.send(words)
+
+
+class Teller:
+    """Tells the parent of the calls of one attempt."""
+
+    def __init__(self, mouth: Mouth, serial: int) -> None:
+        self._mouth = mouth
+        self._serial = serial
+
+    def begun(self) -> None:
+        self._tell(News(self._serial, "begun"))
+
+    def waiting(self) -> None:
+        self._tell(News(self._serial, "waiting"))
+
+    def going(self) -> None:
+        self._tell(News(self._serial, "going"))
+
+    def ended(self, call: Call | None) -> None:
+        self._tell(News(self._serial, "ended", call))
+
+    def _tell(self, news: News) -> None:
+        with suppress(OSError, ValueError):  # the parent has gone, and so will this process
+            self._mouth.say(news)
+
+
+def serve(
+    pipe: Connection, shipped: Mapping[str, Shipped], path: list[str], doors: Doors | None = None
+) -> None:
     """Carry out attempts until the pipe is closed or the parent is gone."""
     _stand_alone()
     sys.path[:] = path
     tasks = {variant: _unpacked(each) for variant, each in shipped.items()}
     loop = new_loop()
     asyncio.set_event_loop(loop)
-    pipe.send("ready")
-    while True:
-        try:
-            request = pipe.recv_bytes()
-        except (EOFError, OSError):
-            return
-        pipe.send(_answer(request, tasks, loop))
+    mouth = Mouth(pipe)
+    with nullcontext() if doors is None else doors():
+        mouth.say("ready")
+        for serial in itertools.count():
+            try:
+                request = pipe.recv_bytes()
+            except (EOFError, OSError):
+                return
+            current_listener.set(Teller(mouth, serial) if doors is not None else None)
+            mouth.say(_answer(request, tasks, loop))
 
 
 def _stand_alone() -> None:
