@@ -11,16 +11,14 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from paceline import values
 from paceline.conduct.guards import guarded, quiet_collector
 from paceline.conduct.job import Finished, Job, Progress, ToDo
+from paceline.conduct.planning import path_of, plain, plan_of, settings_of
 from paceline.conduct.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
 from paceline.conduct.supply import Forecast, Supply, supply_of
 from paceline.engine.bookkeeping import Listener
@@ -28,22 +26,19 @@ from paceline.engine.budget import Budget, Spent
 from paceline.engine.clock import SystemClock
 from paceline.engine.events import Gauge, RunEnded, RunStarted, Warned
 from paceline.engine.executors.local import LocalExecutor
-from paceline.engine.plan import AUTO_CONCURRENCY, Plan
 from paceline.engine.ports import Executor, Turn
 from paceline.engine.provenance import command, git_commit, versions
-from paceline.engine.retry import Retry, retry_policy
 from paceline.engine.run import Ending, Run
 from paceline.engine.source import OpenKeys, turns_of
 from paceline.errors import JournalError
-from paceline.evaluators.prepare import Prepared, prepare
+from paceline.evaluators.prepare import prepare
 from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
 from paceline.journal.redaction import Redactor
-from paceline.options import Options
 from paceline.report import Report
 from paceline.report.rows import row_maker
-from paceline.runs import find_runs, new_run_id, new_run_path, runs_root
+from paceline.runs import find_runs, new_run_id, runs_root
 
 if TYPE_CHECKING:
     from paceline.conduct.tracing import Tracing
@@ -86,8 +81,8 @@ class Conductor:
             EvaluatorFacts(label=each.label, spec=each.written, version=each.version)
             for each in self.evaluators
         ]
-        self.plan = _plan(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
-        self.path = _path(job, self.run_id)
+        self.plan = plan_of(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
+        self.path = path_of(job, self.run_id)
         self.forecast: Forecast | None = None
         self.tracing = _tracing(job.suite, self.run_id)
         if self.tracing is not None:
@@ -259,12 +254,12 @@ class Conductor:
             name=self.job.label,
             started=time.time(),
             fingerprint=self.fingerprint(),
-            settings=_settings(options),
+            settings=settings_of(options),
             evaluators=self.facts,
             repeat=options.repeat if self.job.turns is None else self.job.repeat,
             variants=self.job.variants or tuple(self.job.tasks),
             rescored_from=self.job.rescored_from,
-            metadata=_plain(options.metadata),
+            metadata=plain(options.metadata),
             versions=versions(),
             git=git_commit(Path.cwd()),
             command=self.job.command or command(),
@@ -389,59 +384,3 @@ def _tracing(suite: str, run_id: str) -> Tracing | None:
     from paceline.conduct.tracing import Tracing
 
     return Tracing(suite, run_id)
-
-
-def _path(job: Job, run_id: str) -> Path | None:
-    options = job.options
-    if options.journal is False:
-        return None
-    if options.journal is not None:
-        return Path(options.journal)
-    return new_run_path(runs_root(options.runs), job.suite, run_id, started=time.time())
-
-
-def _plan(options: Options, evaluators: tuple[Prepared, ...], *, row_of: Callable[..., Any]) -> Plan:
-    concurrency = options.max_concurrency
-    if options.debug:
-        concurrency = 1
-    budget = Budget.of(options.budget)
-    if options.fail_fast:
-        budget = replace(budget, failures=1)
-    return Plan(
-        concurrency=AUTO_CONCURRENCY if concurrency == "auto" else concurrency,
-        evaluators=evaluators,
-        evaluator_concurrency=options.evaluator_concurrency,
-        timeout=None if options.debug else options.timeout,
-        case_timeout=None if options.debug else options.case_timeout,
-        evaluator_timeout=None if options.debug else options.evaluator_timeout,
-        hook_timeout=None if options.debug else options.hook_timeout,
-        drain_timeout=options.drain_timeout,
-        retry_task=retry_policy(options.retry_task, default=Retry()),
-        retry_evaluators=retry_policy(options.retry_evaluators, default=Retry()),
-        lifecycle=options.lifecycle,
-        budget=budget,
-        seed=options.seed,
-        show_errors=concurrency == 1,
-        row_of=row_of,
-    )
-
-
-def _settings(options: Options) -> dict[str, Any]:
-    """The settings worth keeping with a run: those that are not at their default and can be written down."""
-    default = Options()
-    named = {"name", "task_name", "metadata", "journal", "runs", "progress", "on_event", "debug"}
-    kept = {
-        name: given
-        for name in Options.__dataclass_fields__
-        if name not in named and (given := getattr(options, name)) != getattr(default, name)
-    }
-    if options.variants is not None:
-        kept["variants"] = list(options.variants)
-    return _plain(kept) or {}
-
-
-def _plain(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if metadata is None:
-        return None
-    plain: dict[str, Any] = msgspec.json.decode(values.encode(dict(metadata)))
-    return plain
