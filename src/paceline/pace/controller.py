@@ -1,0 +1,266 @@
+"""The controller: what each result means for the window and for the two rates of a pool.
+
+    rejected for        cut
+    requests            the rate of requests
+    tokens              the rate of tokens
+    concurrency         the window, to what is in flight
+    ramp                nothing; growth is held
+    unknown             the rate of requests, and the window a little
+
+Calls sent before a cut that are rejected after it say nothing new: one cut per episode. Overload makes
+everything slower by a fifth for a while; a failure that is no limit only keeps the window from growing.
+
+Why this one and not another: docs/design/controller.md.
+"""
+
+from __future__ import annotations
+
+import random
+from math import inf
+from typing import Final
+
+from paceline.pace.buckets import Bucket
+from paceline.pace.learned import Learned
+from paceline.pace.messages import Advertised, Cause, Limits, Result
+from paceline.pace.rates import Rate
+from paceline.pace.windows import Window
+
+SLOWER: Final = 0.8
+HOLD_S: Final = 15.0
+RAMP_HOLD_S: Final = 60.0
+LONGEST_BLOCK_S: Final = 120.0
+"""No provider is believed that asks for more; the breaker's probes find out."""
+PAUSE_S: Final = 0.1
+LONGEST_PAUSE_S: Final = 8.0
+LOST: Final = 3
+"""Cuts in a row without a call let in after them: from here on, one call at a time."""
+START_MARGIN: Final = 0.95
+"""Of a rate that an earlier run found."""
+
+
+class Flight:
+    """A call that was granted and is not settled."""
+
+    __slots__ = ("at", "id", "probe", "tokens")
+
+    def __init__(self, grant_id: int, at: float, tokens: float, *, probe: bool) -> None:
+        self.id = grant_id
+        self.at = at
+        self.tokens = tokens
+        self.probe = probe
+
+
+class Controller:
+    """Window, rates and not-before time of one pool."""
+
+    __slots__ = (
+        "_adaptive",
+        "_dice",
+        "_episode",
+        "_limits",
+        "_lost",
+        "_overloaded_at",
+        "blocked_until",
+        "request_rate",
+        "requests",
+        "token_rate",
+        "tokens",
+        "window",
+    )
+
+    def __init__(
+        self, *, limits: Limits, start: Learned | None, adaptive: bool, dice: random.Random, now: float
+    ) -> None:
+        rps = _least(limits.rps, None if limits.rpm is None else limits.rpm / 60)
+        tps = None if limits.tpm is None else limits.tpm / 60
+        start = start if adaptive else None
+        self._adaptive = adaptive
+        self._limits = limits
+        self._dice = dice
+        self.window = Window(most=limits.window, start=start.window if start else None, now=now)
+        self.request_rate = Rate(ceiling=rps, start=_part(start.rps if start else None), now=now)
+        self.token_rate = Rate(ceiling=tps, start=_part(start.tps if start else None), now=now)
+        self.requests = Bucket(self.request_rate.at(now), now=now)
+        self.tokens = Bucket(self.token_rate.at(now), now=now)
+        self.blocked_until = -inf
+        self._episode = -inf
+        self._lost = 0
+        self._overloaded_at = -inf
+
+    def width(self, now: float) -> float:
+        """How many calls may be in flight."""
+        if self._adaptive:
+            return self.window.at(now)
+        return inf if self._limits.window is None else self._limits.window
+
+    def tick(self, now: float) -> None:
+        """Let the buckets fill as fast as is thought right now."""
+        if self._adaptive:
+            self.requests.set_rate(self.request_rate.at(now), now)
+            self.tokens.set_rate(self.token_rate.at(now), now)
+
+    def sent(self, flight: Flight, now: float) -> None:
+        """A call goes."""
+        self.requests.draw(1.0, now)
+        self.request_rate.sent(1.0, now)
+        if flight.tokens:
+            self.tokens.draw(flight.tokens, now)
+            self.token_rate.sent(flight.tokens, now)
+        if self._lost >= LOST:
+            # So far nothing gets through: this one tries, the others wait how it fares.
+            self.blocked_until = max(self.blocked_until, now + self._pause())
+
+    def settled(self, flight: Flight, result: Result, still: int, now: float) -> None:
+        """A call has ended, and `still` others are in flight."""
+        self._charge(flight, result, now)
+        if result.advertised is not None:
+            self._listen(result.advertised, flight.at, now)
+        match result.outcome:
+            case "ok":
+                if flight.at > self._episode:
+                    self._lost = 0
+                self.window.answered(now)
+            case "rate_limited":
+                self._rejected(flight, result, still, now)
+            case "overloaded":
+                self._overloaded(flight, result, now)
+            case "transient":
+                self.window.troubled = True
+                self._block(result.retry_after, now)
+            case "fatal" | "cancelled":
+                pass
+
+    def unwell(self, result: Result, now: float) -> None:
+        """A call that tried whether the provider is well again found it is not: nothing to learn from
+        that."""
+        self._block(result.retry_after, now)
+
+    def window_due(self, now: float) -> float:
+        """When the window will be wider without anything having ended."""
+        return (self.window.opening(now) or inf) if self._adaptive else inf
+
+    def waits_for_window(self) -> None:
+        """Somebody waits, and only a wider window would help."""
+        self.window.limited = True
+
+    def waits_for_rate(self) -> None:
+        """Somebody waits, and only a faster rate, or the end of a block, would help."""
+        self.window.paced = True
+
+    def resume(self, now: float) -> None:
+        """The provider answers again after an outage."""
+        self._lost, self._episode = 0, now
+        self.blocked_until = -inf
+        self.request_rate.resume(now)
+        self.token_rate.resume(now)
+        self.window.resume(now)
+
+    def learned(self, accepted: int, rejected: int, now: float) -> Learned | None:
+        """What the next run may start from."""
+        if not self._adaptive or accepted == 0:
+            return None
+        return Learned(
+            window=round(self.window.at(now), 1),
+            rps=self.request_rate.found or self.request_rate.top,
+            tps=self.token_rate.found or self.token_rate.top,
+            accepted=accepted,
+            rejected=rejected,
+            knee=self.window.knee,
+        )
+
+    # What a result leads to
+
+    def _rejected(self, flight: Flight, result: Result, still: int, now: float) -> None:
+        self._block(result.retry_after, now)
+        if not self._adaptive:
+            return
+        cause = result.cause or "unknown"
+        if cause == "concurrency":
+            self.window.rejected(still, now, exact=True)
+        if flight.at <= self._episode:
+            if cause in ("requests", "unknown"):
+                self.request_rate.also_rejected(1.0, flight.at, now)
+            elif cause == "tokens":
+                self.token_rate.also_rejected(flight.tokens, flight.at, now)
+            return
+        self._lost += 1
+        self._episode = now
+        if result.retry_after is None and cause != "concurrency":
+            self.blocked_until = max(self.blocked_until, now + self._pause())
+        if self._lost >= LOST:
+            return  # nothing has got through since the last cuts: this is no limit that a cut would respect
+        self._cut(cause, flight, still, now)
+
+    def _cut(self, cause: Cause, flight: Flight, still: int, now: float) -> None:
+        if cause in ("requests", "unknown"):
+            self.request_rate.emptied(1.0, flight.at, now)
+            self.requests.set_rate(self.request_rate.at(now), now)
+            self.requests.at_most(0.0, now)
+        elif cause == "tokens":
+            self.token_rate.emptied(flight.tokens, flight.at, now)
+            self.tokens.set_rate(self.token_rate.at(now), now)
+            self.tokens.at_most(0.0, now)
+        if cause == "unknown":
+            self.window.rejected(still, now, exact=False)
+        elif cause == "ramp":
+            self.window.hold(now + RAMP_HOLD_S, now)
+        elif cause != "concurrency":
+            self.window.stop_doubling(now)
+
+    def _overloaded(self, flight: Flight, result: Result, now: float) -> None:
+        self._block(result.retry_after, now)
+        self.window.troubled = True
+        if not self._adaptive or flight.at <= self._overloaded_at:
+            return
+        self._overloaded_at = now
+        self.window.slow_down(SLOWER, now, hold_s=HOLD_S)
+        self.request_rate.slow_down(SLOWER, now, hold_s=HOLD_S)
+        if self.token_rate.found is not None:
+            self.token_rate.slow_down(SLOWER, now, hold_s=HOLD_S)
+
+    def _block(self, retry_after: float | None, now: float) -> None:
+        if retry_after is not None and retry_after > 0:
+            self.blocked_until = max(self.blocked_until, now + min(retry_after, LONGEST_BLOCK_S))
+
+    def _pause(self) -> float:
+        """How long nobody goes after a rejection that does not say: longer each time that nothing got
+        through."""
+        longest = min(LONGEST_PAUSE_S, PAUSE_S * 2.0**self._lost)
+        return longest * (0.5 + 0.5 * self._dice.random())
+
+    def _charge(self, flight: Flight, result: Result, now: float) -> None:
+        """Put right what was drawn for an estimate."""
+        if not flight.tokens and not result.tokens:
+            return
+        if result.outcome == "rate_limited":
+            self.tokens.give_back(flight.tokens, now)
+            if result.cause != "tokens":
+                self.token_rate.corrected(-flight.tokens, flight.at, now)
+        elif result.tokens is not None:
+            self.tokens.give_back(flight.tokens - result.tokens, now)
+            self.token_rate.corrected(result.tokens - flight.tokens, flight.at, now)
+
+    def _listen(self, said: Advertised, sent_at: float, now: float) -> None:
+        """What the provider says of its limits is better than anything that could be found out."""
+        for limit, left, reset, rate, bucket in (
+            (said.requests, said.requests_left, said.requests_reset, self.request_rate, self.requests),
+            (said.tokens, said.tokens_left, said.tokens_reset, self.token_rate, self.tokens),
+        ):
+            if limit is not None and limit > 0 and self._adaptive:
+                rate.advertised(limit / 60)
+                bucket.set_rate(rate.at(now), now)
+            if left is None:
+                continue
+            if left <= 0 and reset is not None:
+                # Counted from the sending: what was left is looked up when a call arrives, not when it ends.
+                self.blocked_until = max(self.blocked_until, min(sent_at + reset, now + LONGEST_BLOCK_S))
+            elif now - sent_at < 1.0:
+                bucket.at_most(left, now)
+
+
+def _least(*limits: float | None) -> float | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _part(rate: float | None) -> float | None:
+    return None if rate is None else START_MARGIN * rate

@@ -1,0 +1,161 @@
+"""One rate, learned: how many requests (or tokens) a second the provider takes.
+
+Nothing is known at first, and nothing is paced. A rejection says two things. The provider's bucket was empty
+at that moment; so between two rejections exactly as much was let in as had flowed into it, and that is the
+rate. And the present rate is too high: it goes to a little below what was found, comes back to it, and then
+creeps beyond, ever faster, until the next rejection (the curve is that of CUBIC, with time in units of its
+own, so that it means the same at 1 and at 1,000 a second).
+
+What a provider says of its limit in headers takes the place of the search. A limit that somebody has set is
+never exceeded.
+
+Knows amounts and times. Which call is about which limit is the controller's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+CUT: Final = 0.15
+"""How far below the rate found it goes after a rejection: the slack refills the provider's bucket, which the
+creeping then uses up, so that on average nothing is lost."""
+BACK_S: Final = 8.0
+"""Seconds until the rate found is reached again."""
+RECENT_S: Final = 5.0
+"""What counts as the rate just now. Longer than most bursts, shorter than most changes."""
+DEEPEST: Final = 0.5
+"""No single rejection is trusted to cut to less than this; the next one will be there soon enough."""
+FEWEST: Final = 5.0
+"""Calls let in between two rejections that make an estimate."""
+SLOWEST_S: Final = 120.0
+"""No rate is found that lets nothing through for longer than this."""
+KEPT: Final = 0.95
+"""Of a limit in a provider's headers: what is counted there and here is never quite the same."""
+
+
+class Rate:
+    """How fast, per second. `unit` is about one call's worth."""
+
+    __slots__ = (
+        "_advertised",
+        "_ceiling",
+        "_emptied_at",
+        "_found",
+        "_least",
+        "_let_in",
+        "_recent",
+        "_recent_sum",
+        "_since",
+        "_span",
+    )
+
+    def __init__(self, *, ceiling: float | None, start: float | None, now: float) -> None:
+        self._ceiling = ceiling
+        self._advertised: float | None = None
+        self._found = start
+        # What an earlier run found is trusted as if it had just been reached again.
+        self._since = now - BACK_S
+        self._emptied_at: float | None = None
+        self._let_in = 0.0
+        self._recent: deque[tuple[float, float]] = deque()
+        self._recent_sum = 0.0
+        self._span = RECENT_S
+        self._least = 0.0
+
+    @property
+    def found(self) -> float | None:
+        """The rate last found; None while none ever bound."""
+        return self._found
+
+    @property
+    def top(self) -> float | None:
+        """What is not to be exceeded: set by somebody, or said by the provider."""
+        if self._advertised is None:
+            return self._ceiling
+        return self._advertised if self._ceiling is None else min(self._ceiling, self._advertised)
+
+    def at(self, now: float) -> float | None:
+        """The rate to keep now."""
+        top = self.top
+        if self._found is None:
+            return top
+        past = max(0.0, now - self._since)
+        rate = self._found * (1 + CUT * ((past - BACK_S) / BACK_S) ** 3)
+        if past > BACK_S:
+            # Nobody knows what a rate means that was never sent.
+            rate = max(self._found, min(rate, 2 * self.recent(now)))
+        return rate if top is None else min(rate, top)
+
+    def recent(self, now: float) -> float:
+        """What was let in per second just now."""
+        recent = self._recent
+        while recent and recent[0][0] <= now - RECENT_S:
+            self._recent_sum -= recent.popleft()[1]
+        return max(0.0, self._recent_sum) / RECENT_S
+
+    # What happens
+
+    def sent(self, amount: float, now: float) -> None:
+        """A call has gone."""
+        self._recent.append((now, amount))
+        self._recent_sum += amount
+        self._let_in += amount
+
+    def corrected(self, by: float, sent_at: float, now: float) -> None:
+        """A call that has gone counts for more or less than was thought; not at all if it was rejected."""
+        if self._emptied_at is None or sent_at > self._emptied_at:
+            self._let_in += by
+        if sent_at > now - RECENT_S:
+            self._recent.append((now, by))
+            self._recent_sum += by
+
+    def also_rejected(self, amount: float, sent_at: float, now: float) -> None:
+        """One more call of those that a cut was made for: what was found counted it as let in."""
+        if self._found is not None and self._emptied_at is not None and sent_at <= self._emptied_at:
+            self._found = max(self._found - amount / self._span, self._least)
+        self.corrected(-amount, sent_at, now)
+
+    def emptied(self, amount: float, sent_at: float, now: float) -> None:
+        """A call sent at `sent_at` found the provider's bucket empty: cut."""
+        later = sum(each for when, each in self._recent if when > sent_at)
+        before = self.at(now)
+        recent = max(0.0, self.recent(now) - amount / RECENT_S)
+        found, self._span = recent, RECENT_S
+        if self._emptied_at is not None and sent_at > self._emptied_at:
+            let_in = self._let_in - later - amount
+            past = sent_at - self._emptied_at
+            if past >= RECENT_S:
+                # Where the bucket ran over in between, more flowed in than was let in; then the last seconds
+                # tell more, of which a burst may have been part.
+                found = max(let_in / past, (1 - CUT) * recent)
+            elif let_in >= FEWEST * amount:
+                found, self._span = let_in / past, past
+            elif before is not None:
+                found = before
+        if before is not None and self._found is not None:
+            found = min(max(found, DEEPEST * before), max(before, DEEPEST * self._found))
+        self._emptied_at, self._let_in = sent_at, later
+        self._found = max(found, amount / SLOWEST_S)
+        self._least = max(DEEPEST * self._found, amount / SLOWEST_S)
+        self._since = now
+        self.corrected(-amount, sent_at, now)
+
+    def slow_down(self, by: float, now: float, *, hold_s: float) -> None:
+        """Go slower without having learned a limit, and stay there for a while."""
+        rate = self.at(now)
+        if rate is None:
+            rate = self.recent(now)
+        if rate > 0:
+            self._found = by * rate / (1 - CUT)
+        self._since = now + hold_s
+
+    def resume(self, now: float) -> None:
+        """Nothing could be learned for a while: go on with what was found before."""
+        if self._found is not None:
+            self._since = now
+        self._emptied_at = None
+
+    def advertised(self, per_second: float) -> None:
+        """The provider says what its limit is."""
+        self._advertised = KEPT * per_second

@@ -1,0 +1,183 @@
+"""The window, learned: how many calls in flight are worth having.
+
+It opens in rounds. In a round as many calls end as are in flight; a wider window has to have brought more
+answers per second than the one before, or it only made a queue longer (the knee of a server that never
+rejects). At first it doubles, later it grows by a little. A round in which calls waited for a rate, or in
+which nobody waited at all, tells nothing about the window.
+
+A rejection for calls at once says exactly how many fit: those still in flight. It is tried again, more and
+more seldom, whether there is room for a little more.
+
+Knows counts and times. Knows nothing of rates.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Final
+
+START: Final = 20.0
+LEAST: Final = 1.0
+MOST: Final = 1000.0
+"""Without a limit of the user's: what one process and its sockets can bear."""
+FEWEST: Final = 15
+"""Answers that make a round: fewer have too much chance in them."""
+GROWTH: Final = 0.08
+OPENING_S: Final = 1.0
+"""A window that doubles opens over this time, so that no burst hits a bucket that holds a second's worth."""
+WORTH: Final = 0.35
+"""Of the answers that a wider window would bring if nothing else bound, the share that shows it is worth it.
+Low, since lengths of answers differ a lot; at a knee the share is 0."""
+TELLING: Final = 1.25
+"""Windows closer together than this are not told apart by one round."""
+KNEE_HOLD_S: Final = 60.0
+FULL_HOLD_S: Final = 10.0
+
+
+class Window:
+    """How many calls may be in flight."""
+
+    __slots__ = (
+        "_doubling",
+        "_ended",
+        "_failed",
+        "_from",
+        "_full_hold",
+        "_goal",
+        "_hold_until",
+        "_most",
+        "_opened_at",
+        "_reference",
+        "_round_at",
+        "_skip",
+        "knee",
+        "limited",
+        "paced",
+        "troubled",
+    )
+
+    def __init__(self, *, most: float | None, start: float | None, now: float) -> None:
+        self._most = MOST if most is None else float(most)
+        self._goal = self._from = max(LEAST, min(START if start is None else start, self._most))
+        self._opened_at = now
+        self._doubling = True
+        self._hold_until = -inf
+        self._full_hold = FULL_HOLD_S
+        self._reference: tuple[float, float] | None = None
+        """A window and the answers per second that it brought."""
+        self._failed = False
+        self.knee = False
+        """Whether it was ever found wide enough."""
+        self.limited = self.paced = self.troubled = False
+        """Of this round: calls waited for the window, calls waited for a rate, calls failed."""
+        self._ended = 0
+        self._skip = int(self._goal)
+        self._round_at = now
+
+    def at(self, now: float) -> float:
+        """How wide it is."""
+        if self._from >= self._goal or now >= self._opened_at + OPENING_S:
+            return self._goal
+        return self._from + (self._goal - self._from) * max(0.0, now - self._opened_at) / OPENING_S
+
+    def opening(self, now: float) -> float | None:
+        """When there will be room for one more without anything having ended; None if not."""
+        if (width := self.at(now)) >= self._goal:
+            return None
+        return now + (int(width) + 1 - width) * OPENING_S / (self._goal - self._from) + 1e-6
+
+    # What happens
+
+    def answered(self, now: float) -> None:
+        """A call has come back well; at the end of a round, the window is judged."""
+        self._ended += 1
+        if self._ended == self._skip:
+            # Those sent under the window before have come back.
+            self._round_at = now
+            self.limited = self.paced = self.troubled = False
+        if self._ended < self._skip + max(FEWEST, self._goal):
+            return
+        if self.limited and not self.troubled and now >= self._hold_until:
+            self._judge(now)
+        else:
+            self._begin(now, skip=0)
+
+    def rejected(self, still: int, now: float, *, exact: bool) -> None:
+        """No room for one more than the `still` that are in flight. Where that is only a guess (`exact` is
+        False) the window does not follow it all the way down."""
+        width = self.at(now)
+        narrower = float(still) if exact else max(float(still), (1 - GROWTH) * width)
+        if narrower < width:
+            self._go(max(LEAST, narrower), now)
+        self._doubling, self._reference, self.knee = False, None, True
+        if now >= self._hold_until:
+            self._full_hold = min(2 * self._full_hold, KNEE_HOLD_S)
+        self._hold_until = now + self._full_hold
+
+    def slow_down(self, by: float, now: float, *, hold_s: float) -> None:
+        """Go narrower without having learned a ceiling, and stay there for a while."""
+        self._doubling, self._reference = False, None
+        self._go(max(LEAST, by * self.at(now)), now)
+        self._hold_until = max(self._hold_until, now + hold_s)
+
+    def hold(self, until: float, now: float) -> None:
+        """Do not grow before then."""
+        self._go(self.at(now), now)
+        self._doubling = False
+        self._hold_until = max(self._hold_until, until)
+
+    def stop_doubling(self, now: float) -> None:
+        """A rate binds: from here on in small steps."""
+        self._doubling = False
+        if self.at(now) < self._goal:
+            self._go(self.at(now), now)
+
+    def resume(self, now: float) -> None:
+        """After an outage: half open at once, and the rest within moments."""
+        width = self._goal
+        self._go(width, now)
+        self._from = max(LEAST, width / 2)
+        self._reference = None
+
+    # Judging
+
+    def _judge(self, now: float) -> None:
+        width = self._goal
+        if self.paced:
+            # It was a rate that bound; no verdict on the window.
+            self._reference = None
+            self._go(width + max(1.0, GROWTH * width), now)
+            return
+        rate = (self._ended - self._skip) / max(now - self._round_at, 1e-9)
+        if self._reference is None:
+            self._reference = (width, rate)
+            self._grow(width, now)
+            return
+        before, brought = self._reference
+        if width < TELLING * before:
+            self._grow(width, now)
+        elif rate >= brought * (1 + WORTH * (width / before - 1)):
+            self._reference, self._failed = (width, rate), False
+            self._grow(width, now)
+        elif not self._failed:
+            self._failed = True  # once may be chance
+            self._begin(now, skip=0)
+        else:
+            self._failed, self._doubling, self.knee = False, False, True
+            self._hold_until = now + KNEE_HOLD_S
+            self._go(1.05 * before, now)
+            self._reference = None
+
+    def _grow(self, width: float, now: float) -> None:
+        self._go(2 * width if self._doubling else width + max(1.0, GROWTH * width), now)
+
+    def _go(self, goal: float, now: float) -> None:
+        """To another width; calls sent under the old one do not count for the new one."""
+        width = self.at(now)
+        self._goal = min(goal, self._most)
+        self._from, self._opened_at = min(width, self._goal), now
+        self._begin(now, skip=int(width))
+
+    def _begin(self, now: float, *, skip: int) -> None:
+        self._ended, self._skip, self._round_at = 0, skip, now
+        self.limited = self.paced = self.troubled = False
