@@ -44,6 +44,8 @@ class Plan:
     """Print tracebacks as they happen."""
     around_evaluator: Callable[..., Any] | None = None
     """What stands around every call of an evaluator: tracing."""
+    listens: bool = False
+    """Whether there are doors that tell of model calls; executors are told so by whoever makes them."""
     row_of: Callable[..., Any] | None = None
     """Makes the row that `teardown` is given; the report room's, handed down."""
 

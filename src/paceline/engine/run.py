@@ -116,6 +116,7 @@ class Run:
             dice=self.dice,
             grace=self.plan.grace,
             around=self.plan.around_evaluator,
+            record_call=self.books.call if self.plan.listens else None,
         )
         self.keys = KeyWorker(self)
         self._recorder.on_commit = lambda _sequence: self._from_any_thread(self._committed)

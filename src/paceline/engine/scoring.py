@@ -12,19 +12,24 @@ import inspect
 import random
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.clock import Clock
 from paceline.engine.deadlines import NEVER, Deadlines
 from paceline.engine.failures import classify, describe, retry_after
-from paceline.engine.ports import Attempted, Turn
+from paceline.engine.ports import Attempted, Turn, Work
 from paceline.engine.retry import RetryPolicy, next_wait
 from paceline.engine.threads import Threads
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, scores_of
 from paceline.journal.records import EvaluatorFailure, Score
+from paceline.pace.calls import current_listener
+
+if TYPE_CHECKING:
+    from paceline.pace.calls import Call
 
 AroundEvaluator = Callable[[Prepared, EvaluatorContext[Any, Any, Any]], AbstractContextManager[object]]
 """What stands around every call of an evaluator: OpenTelemetry's span, say."""
@@ -64,7 +69,10 @@ class Scorer:
         dice: random.Random,
         grace: float,
         around: AroundEvaluator | None = None,
+        record_call: Callable[[Work, Call], None] | None = None,
     ) -> None:
+        """`record_call` takes the model calls of evaluators, where there are doors that tell of them."""
+        self._record_call = record_call
         self._around = around or _nothing_around
         places = None if concurrency is None else asyncio.Semaphore(concurrency)
         self._places = places or nullcontext()
@@ -140,9 +148,10 @@ class Scorer:
             tries += 1
             async with places:
                 started = self._now()
+                work = Work(turn.key, turn.attempt, None, record_call=self._record_call, counted={})
                 try:
-                    returned = await self._call(prepared, ctx, turn)
-                    seconds = self._now() - started
+                    returned = await self._call(prepared, ctx, turn, work)
+                    seconds = self._now() - started - work.waited
                     return Found(scores=scores_of(prepared, returned, seconds=seconds))
                 except asyncio.CancelledError as error:
                     if asyncio.current_task().cancelling():  # type: ignore[union-attr]
@@ -150,7 +159,7 @@ class Scorer:
                     failed: BaseException = error
                 except BaseException as error:
                     failed = error
-                seconds = self._now() - started
+                seconds = self._now() - started - work.waited
             attempt = Attempted(
                 error=describe(failed, stage="evaluator"),
                 error_class="timeout" if type(failed) is EvaluatorOverdue else classify(failed),
@@ -166,17 +175,27 @@ class Scorer:
                 )
             await asyncio.sleep(wait)
 
-    async def _call(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], turn: Turn) -> object:
+    async def _call(
+        self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], turn: Turn, work: Work
+    ) -> object:
         call = self._on_thread(prepared, ctx) if prepared.mode == "thread" else self._on_loop(prepared, ctx)
-        answer = _Deadline(self._deadlines, call, self._timeout, self._grace)
+        context, calls = copy_context(), None
+        if self._record_call is not None:
+            calls = CallsOfAttempt(work, self._now)
+            context.run(current_listener.set, calls)
+        answer = _Deadline(self._deadlines, call, self._timeout, self._grace, context)
+        work.stopwatch = answer
         self._asked[answer.task] = Asked(prepared.label, turn)
         try:
             return await answer.wait()
         finally:
             del self._asked[answer.task]
             self.abandoned += answer.abandoned
+            if calls is not None:
+                calls.close()
 
     async def _on_thread(self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any]) -> object:
+        # By now in the context that the evaluator was given.
         returned = await self._threads.call(copy_context(), self._called, prepared, ctx)
         return await returned if inspect.isawaitable(returned) else returned
 
@@ -203,7 +222,17 @@ class EvaluatorOverdue(TimeoutError):
 class _Deadline:
     """Runs a coroutine as a task of its own that can be left behind."""
 
-    __slots__ = ("_deadlines", "_grace", "_over", "_timed_out", "_timeout", "abandoned", "deadline", "task")
+    __slots__ = (
+        "_deadlines",
+        "_grace",
+        "_left",
+        "_over",
+        "_timed_out",
+        "_timeout",
+        "abandoned",
+        "deadline",
+        "task",
+    )
 
     def __init__(
         self,
@@ -211,8 +240,11 @@ class _Deadline:
         call: Coroutine[Any, Any, object],
         timeout: float | None,
         grace: float,
+        context: Context,
     ) -> None:
         self.deadline = NEVER
+        self._left: float | None = None
+        """Seconds that remain, while the clock stands still."""
         self._deadlines = deadlines
         self._timeout = timeout
         self._grace = grace
@@ -221,7 +253,7 @@ class _Deadline:
         """Whether it ignored its cancellation too."""
         loop = asyncio.get_running_loop()
         self._over: asyncio.Future[None] = loop.create_future()
-        self.task = loop.create_task(_contained(call))
+        self.task = loop.create_task(_contained(call), context=context)
 
     async def wait(self) -> object:
         self.task.add_done_callback(self._finish)
@@ -241,6 +273,18 @@ class _Deadline:
         if error is not None:
             raise error
         return result
+
+    def hold(self) -> None:
+        """Stand still: the evaluator waits for a limit."""
+        if self._timeout is not None and not self._timed_out and self._left is None:
+            self._left = self.deadline - asyncio.get_running_loop().time()
+            self._deadlines.set(self, NEVER)
+
+    def go(self) -> None:
+        """Run on."""
+        if self._left is not None and not self._timed_out:
+            self._deadlines.set(self, asyncio.get_running_loop().time() + self._left)
+        self._left = None
 
     def _finish(self, _task: object) -> None:
         if not self._over.done():
