@@ -56,9 +56,9 @@ class Bucket:
         """Seconds until `amount` can be drawn; 0 where it can be now."""
         if self.rate is None or amount <= 0:
             return 0.0
+        lacks = min(amount, self.capacity) - self.level(now)
         # A hair's breadth short is there: the sum of many small fillings never is quite what it should be.
-        lacks = min(amount, self.capacity) - self.level(now) - 1e-9 * self.capacity
-        return max(0.0, lacks / self.rate)
+        return lacks / self.rate if lacks > 1e-9 * self.capacity else 0.0
 
     def draw(self, amount: float, now: float) -> None:
         """Take `amount`, whether or not it is there."""
