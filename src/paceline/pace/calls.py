@@ -1,8 +1,9 @@
 """What is known of one call: how it is recorded, and who is told of it while it is made.
 
 A call is what the caller asked for once, however often it was sent. The door under the HTTP library tells the
-listener of the attempt that made it when it begins, when it waits (for its pool, or before it is sent again), when
-it goes on, and when it has ended. Keys never enter: an account is a fingerprint, and messages come masked.
+listener of the attempt that made it when it begins, when it waits (for its pool, or before it is sent again),
+when it goes on, and when it has ended. Keys never enter: an account is a fingerprint, and messages come
+masked.
 
 Knows the words. Knows nothing of HTTP libraries, journals or deadlines.
 """
