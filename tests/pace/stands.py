@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -78,6 +79,7 @@ def desk_with(
         now=clock.now,
         dice=random.Random(7),
         alarm=clock.alarm,
+        time_to_live_s=math.inf,
     )
 
 

@@ -18,16 +18,18 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, Protocol
 
 from paceline.errors import DeskClosed, PoolClosed
 from paceline.pace.alarm import Alarm, ThreadAlarm
 from paceline.pace.ceilings import limits_for
+from paceline.pace.joint import JointPool
 from paceline.pace.learned import LearnedLimits
 from paceline.pace.messages import FRESH, Ask, Grant, Limits, PoolId, Result
-from paceline.pace.pool import Closed, Pool, PoolFacts
+from paceline.pace.pool import TIME_TO_LIVE_S, Closed, PoolFacts
 from paceline.pace.turnstile import Turnstile
 from paceline.pace.waiters import Acquiring, Waiter, WaiterT
 
@@ -67,7 +69,7 @@ class _Line:
 
     __slots__ = ("held", "pool", "told", "waiters")
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: JointPool) -> None:
         self.pool = pool
         self.waiters: dict[int, Waiter] = {}
         self.held: set[int] = set()
@@ -88,11 +90,13 @@ class Desk(Acquiring):
         now: Callable[[], float] = time.monotonic,
         dice: random.Random | None = None,
         alarm: Callable[[Callable[[], None]], Alarm] | None = None,
+        time_to_live_s: float = TIME_TO_LIVE_S,
     ) -> None:
         """`per_pool`: see `ceilings`. `alarm`: given what to call, something that calls it at a time."""
         super().__init__()
-        self._limits = limits
-        self._per_pool = dict(per_pool or {})
+        self._ceiling: Callable[[PoolId], Limits] = partial(
+            limits_for, general=limits, per_pool=dict(per_pool or {})
+        )
         self._learned = learned
         self._adaptive = adaptive
         self.now = now
@@ -103,6 +107,8 @@ class Desk(Acquiring):
         self._rings_at = math.inf
         self._news: list[tuple[PoolId, Closed]] = []
         """Pools that have closed, of which `on_closed` is to be told."""
+        self._time_to_live_s = time_to_live_s
+        self._paused = False
         self._closed = False
         self.on_closed: Callable[[PoolId, Closed], None] | None = None
 
@@ -152,18 +158,63 @@ class Desk(Acquiring):
                 if learned is not None:
                     self._learned.store(name, learned)
 
+    # ---- for whoever shares its pools with other processes (`sharing`)
+
+    def closed(self, name: PoolId) -> Closed | None:
+        """Whether and why a pool grants nothing any more."""
+        with self._inside:
+            line = self._lines.get(name)
+            return line.pool.closed if line else None
+
+    def limit(self, ceiling: Callable[[PoolId], Limits]) -> None:
+        """Keep every pool to other limits from now on."""
+        with self._inside:
+            self._ceiling = ceiling
+            now = self.now()
+            for name, line in self._lines.items():
+                line.pool.limit(ceiling(name), now)
+                self._go_on(line, now)
+
+    def take_over(self, waiters: Iterable[Waiter], held: Iterable[Grant]) -> None:
+        """Go on where another desk ended: with those in line at it, and the calls it had granted."""
+        with self._inside:
+            now = self.now()
+            for grant in held:
+                line = self._line(grant.pool)
+                line.pool.adopt(grant, now)
+                line.held.add(grant.id)
+            for waiter in waiters:
+                line = self._line(waiter.ask.pool)
+                line.pool.ask(waiter.ask, waiter.since)
+                line.waiters[waiter.ask.id] = waiter
+            for line in self._lines.values():
+                self._go_on(line, now)
+
+    def pause(self) -> None:
+        """Grant nothing until `resume`: somebody is about to say what is in flight."""
+        with self._inside:
+            self._paused = True
+
+    def resume(self) -> None:
+        with self._inside:
+            self._paused = False
+            now = self.now()
+            for line in self._lines.values():
+                self._go_on(line, now)
+
     # ---- with the lock held
 
     def _line(self, name: PoolId) -> _Line:
         line = self._lines.get(name)
         if line is None:
-            pool = Pool(
+            pool = JointPool(
                 name,
-                limits=limits_for(name, self._limits, self._per_pool),
+                limits=self._ceiling(name),
                 start=self._learned.load(name) if self._learned else None,
                 dice=self._dice,
                 now=self.now(),
                 adaptive=self._adaptive,
+                time_to_live_s=self._time_to_live_s,
             )
             line = self._lines[name] = _Line(pool)
         return line
@@ -176,7 +227,9 @@ class Desk(Acquiring):
             self._end(*errand, now)
 
     def _take_back(self, waiter: Waiter, now: float) -> None:
-        line = self._lines[waiter.ask.pool]
+        line = self._lines.get(waiter.ask.pool)
+        if line is None:
+            return
         if line.waiters.pop(waiter.ask.id, None) is not None:
             line.pool.withdraw(waiter.ask.id, now)
             self._go_on(line, now)  # the one behind it may want less
@@ -205,6 +258,8 @@ class Desk(Acquiring):
     def _serve(self, line: _Line, now: float, own: int = -1) -> Grant | None:
         """Hand out what the pool grants, but return the grant of the ask `own`: nobody waits for it yet."""
         mine = None
+        if self._paused:
+            return None
         for grant in line.pool.grant(now):
             line.held.add(grant.id)
             if grant.id == own:
@@ -223,7 +278,7 @@ class Desk(Acquiring):
             self._news.append((line.pool.id, closed))
 
     def _set_alarm(self, line: _Line, now: float) -> None:
-        if not line.waiters:
+        if not line.waiters or self._paused:
             return
         due = line.pool.next_due(now)
         if due is not None and due < self._rings_at:
@@ -257,7 +312,7 @@ def desk_closed() -> DeskClosed:
     )
 
 
-_WHY: Final = {
+_WHY: Final[Mapping[str, tuple[str, str]]] = {
     "quota": ("its quota is spent", "pay, or raise the spending limit of the account"),
     "auth": ("the key is refused", "set a key that may use this model"),
 }
@@ -265,13 +320,13 @@ _WHY: Final = {
 
 def pool_closed(pool: PoolId, closed: Closed) -> PoolClosed:
     """What a person is told when a provider will not answer any more."""
-    why, remedy = _WHY.get(closed.cause or "", ("it has said so for good", "see what the provider asks for"))
+    why, remedy = _WHY.get(closed.cause, ("it has said so for good", "see what the provider asks for"))
     said = " ".join(closed.message.split())
     return PoolClosed(
         f"{pool} answers no more calls: {why}" + (f". It said: {said[:300]}" if said else ""),
         hint=f"{remedy}, then `paceline resume`: all results so far are kept",
         pool=str(pool),
-        cause=closed.cause or "",
+        cause=closed.cause,
     )
 
 

@@ -1,0 +1,60 @@
+"""A pool that outlives its holder: calls granted elsewhere are counted here, and its limits may change.
+
+Where processes share a pool, whoever holds it may go. The next one starts with what is in flight already; and
+the limits are those of all who share, who come and go.
+"""
+
+from __future__ import annotations
+
+import random
+
+from paceline.pace.controller import Controller, Flight
+from paceline.pace.learned import Learned
+from paceline.pace.messages import Grant, Limits, PoolId
+from paceline.pace.pool import TIME_TO_LIVE_S, Pool
+
+
+class JointPool(Pool):
+    """A pool with two words more."""
+
+    def __init__(
+        self,
+        id: PoolId,  # noqa: A002  # the word of messages
+        *,
+        limits: Limits,
+        start: Learned | None,
+        dice: random.Random,
+        now: float,
+        adaptive: bool = True,
+        time_to_live_s: float = TIME_TO_LIVE_S,
+    ) -> None:
+        super().__init__(
+            id,
+            limits=limits,
+            start=start,
+            dice=dice,
+            now=now,
+            adaptive=adaptive,
+            time_to_live_s=time_to_live_s,
+        )
+        self._adaptive = adaptive
+        self._dice = dice
+        self.limits = limits
+
+    def adopt(self, grant: Grant, now: float) -> None:
+        """Count a call that another holder has granted, whether or not it would be granted here.
+
+        Its lease begins anew, and nothing is drawn for it: when it was sent nobody here knows.
+        """
+        self._flights[grant.id] = Flight(grant.id, now, grant.tokens, probe=False)
+
+    def limit(self, limits: Limits, now: float) -> None:
+        """Keep to other limits from now on, with what was learned under those before."""
+        if limits == self.limits:
+            return
+        self.limits = limits
+        blocked_until = self._control.blocked_until
+        self._control = Controller(
+            limits=limits, start=self.learned(now), adaptive=self._adaptive, dice=self._dice, now=now
+        )
+        self._control.blocked_until = blocked_until
