@@ -330,7 +330,11 @@ class PoolEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     by_cause: dict[str, int] = {}
     """Those by what they were about."""
     peak: int = 0
-    """Most calls in flight at once."""
+    """Most calls in flight that were seen at once."""
+    knee: bool = False
+    """Whether more at once was tried, and brought nothing or was rejected."""
+    limited: dict[str, float] = {}
+    """Seconds that it limited the run, by `Limit`."""
     closed: str = ""
     """Why it let nothing through any more."""
 
