@@ -16,6 +16,8 @@ Why this one and not another: docs/design/controller.md.
 from __future__ import annotations
 
 import random
+from collections import deque
+from collections.abc import Collection
 from math import inf
 from typing import Final
 
@@ -27,6 +29,11 @@ from paceline.pace.windows import Window
 
 SLOWER: Final = 0.8
 HOLD_S: Final = 15.0
+REFUSED_WITHIN_S: Final = 2.0
+ENOUGH: Final = 3
+"""A call more than fits may slip in when another ends at that moment; three do not."""
+REMEMBERED: Final = 200
+"""Answered calls that count as of late."""
 RAMP_HOLD_S: Final = 60.0
 LONGEST_BLOCK_S: Final = 120.0
 """No provider is believed that asks for more; the breaker's probes find out."""
@@ -41,12 +48,14 @@ START_MARGIN: Final = 0.95
 class Flight:
     """A call that was granted and is not settled."""
 
-    __slots__ = ("at", "id", "probe", "tokens")
+    __slots__ = ("among", "at", "id", "probe", "tokens")
 
-    def __init__(self, grant_id: int, at: float, tokens: float, *, probe: bool) -> None:
+    def __init__(self, grant_id: int, at: float, tokens: float, *, among: int, probe: bool) -> None:
         self.id = grant_id
         self.at = at
         self.tokens = tokens
+        self.among = among
+        """How many were in flight when it went, itself included."""
         self.probe = probe
 
 
@@ -55,6 +64,7 @@ class Controller:
 
     __slots__ = (
         "_adaptive",
+        "_answered",
         "_dice",
         "_episode",
         "_limits",
@@ -83,6 +93,8 @@ class Controller:
         self.requests = Bucket(self.request_rate.at(now), now=now)
         self.tokens = Bucket(self.token_rate.at(now), now=now)
         self.blocked_until = -inf
+        self._answered: deque[int] = deque(maxlen=REMEMBERED)
+        """Among how many calls in flight each of the last was."""
         self._episode = -inf
         self._lost = 0
         self._overloaded_at = -inf
@@ -110,8 +122,8 @@ class Controller:
             # So far nothing gets through: this one tries, the others wait how it fares.
             self.blocked_until = max(self.blocked_until, now + self._pause())
 
-    def settled(self, flight: Flight, result: Result, still: int, now: float) -> None:
-        """A call has ended, and `still` others are in flight."""
+    def settled(self, flight: Flight, result: Result, others: Collection[Flight], now: float) -> None:
+        """A call has ended, and these others are in flight."""
         self._charge(flight, result, now)
         if result.advertised is not None:
             self._listen(result.advertised, flight.at, now)
@@ -119,9 +131,10 @@ class Controller:
             case "ok":
                 if flight.at > self._episode:
                     self._lost = 0
+                self._answered.append(flight.among)
                 self.window.answered(now)
             case "rate_limited":
-                self._rejected(flight, result, still, now)
+                self._rejected(flight, result, others, now)
             case "overloaded":
                 self._overloaded(flight, result, now)
             case "transient":
@@ -170,13 +183,13 @@ class Controller:
 
     # What a result leads to
 
-    def _rejected(self, flight: Flight, result: Result, still: int, now: float) -> None:
+    def _rejected(self, flight: Flight, result: Result, others: Collection[Flight], now: float) -> None:
         self._block(result.retry_after, now)
         if not self._adaptive:
             return
         cause = result.cause or "unknown"
         if cause == "concurrency":
-            self.window.rejected(still, now, exact=True)
+            self.window.rejected(len(others), now, sure=True)
         if flight.at <= self._episode:
             if cause in ("requests", "unknown"):
                 self.request_rate.also_rejected(1.0, flight.at, now)
@@ -189,9 +202,9 @@ class Controller:
             self.blocked_until = max(self.blocked_until, now + self._pause())
         if self._lost >= LOST:
             return  # nothing has got through since the last cuts: this is no limit that a cut would respect
-        self._cut(cause, flight, still, now)
+        self._cut(cause, flight, others, now)
 
-    def _cut(self, cause: Cause, flight: Flight, still: int, now: float) -> None:
+    def _cut(self, cause: Cause, flight: Flight, others: Collection[Flight], now: float) -> None:
         if cause in ("requests", "unknown"):
             self.request_rate.emptied(1.0, flight.at, now)
             self.requests.set_rate(self.request_rate.at(now), now)
@@ -200,12 +213,16 @@ class Controller:
             self.token_rate.emptied(flight.tokens, flight.at, now)
             self.tokens.set_rate(self.token_rate.at(now), now)
             self.tokens.at_most(0.0, now)
-        if cause == "unknown":
-            self.window.rejected(still, now, exact=False)
+        if cause == "unknown" and not self._fits(flight.among, others, now):
+            self.window.rejected(len(others), now, sure=False)
         elif cause == "ramp":
             self.window.hold(now + RAMP_HOLD_S, now)
-        elif cause != "concurrency":
-            self.window.stop_doubling(now)
+
+    def _fits(self, among: int, others: Collection[Flight], now: float) -> bool:
+        """Whether so many were in flight together of late and let in: then a rejection is not about that. Refusals
+        come quickly, so what has been out for a while was let in."""
+        out = sum(each.among >= among and each.at <= now - REFUSED_WITHIN_S for each in others)
+        return out + sum(each >= among for each in self._answered) >= ENOUGH
 
     def _overloaded(self, flight: Flight, result: Result, now: float) -> None:
         self._block(result.retry_after, now)

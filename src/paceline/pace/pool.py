@@ -154,7 +154,7 @@ class Pool:
             # The breaker knows already that it is ill.
             self._control.unwell(result, now)
         else:
-            self._control.settled(flight, result, len(self._flights), now)
+            self._control.settled(flight, result, self._flights.values(), now)
         self._count(flight, result, now)
 
     def facts(self, now: float) -> PoolFacts:
@@ -226,7 +226,7 @@ class Pool:
         else:
             del self._waiting[FRESH][ask.id]
             self._passed = 0
-        flight = Flight(ask.id, now, ask.tokens, probe=self._breaker.open)
+        flight = Flight(ask.id, now, ask.tokens, among=len(self._flights) + 1, probe=self._breaker.open)
         if flight.probe:
             self._breaker.probing(now)
         self._flights[ask.id] = flight

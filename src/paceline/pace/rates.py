@@ -15,7 +15,10 @@ Knows amounts and times. Which call is about which limit is the controller's.
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import Final
+
+from paceline.pace.buckets import BURST_S
 
 CUT: Final = 0.15
 """How far below the rate found it goes after a rejection: the slack refills the provider's bucket, which the
@@ -39,6 +42,7 @@ class Rate:
 
     __slots__ = (
         "_advertised",
+        "_began",
         "_ceiling",
         "_emptied_at",
         "_found",
@@ -56,6 +60,7 @@ class Rate:
         self._found = start
         # What an earlier run found is trusted as if it had just been reached again.
         self._since = now - BACK_S
+        self._began: float = inf
         self._emptied_at: float | None = None
         self._let_in = 0.0
         self._recent: deque[tuple[float, float]] = deque()
@@ -98,6 +103,8 @@ class Rate:
 
     def sent(self, amount: float, now: float) -> None:
         """A call has gone."""
+        if self._began == inf:
+            self._began = now
         self._recent.append((now, amount))
         self._recent_sum += amount
         self._let_in += amount
@@ -120,8 +127,8 @@ class Rate:
         """A call sent at `sent_at` found the provider's bucket empty: cut."""
         later = sum(each for when, each in self._recent if when > sent_at)
         before = self.at(now)
-        recent = max(0.0, self.recent(now) - amount / RECENT_S)
-        found, self._span = recent, RECENT_S
+        self._span = min(RECENT_S, max(BURST_S, sent_at - self._began))
+        found = recent = max(0.0, self.recent(now) * RECENT_S - later - amount) / self._span
         if self._emptied_at is not None and sent_at > self._emptied_at:
             let_in = self._let_in - later - amount
             past = sent_at - self._emptied_at

@@ -23,7 +23,7 @@ MOST: Final = 1000.0
 FEWEST: Final = 15
 """Answers that make a round: fewer have too much chance in them."""
 GROWTH: Final = 0.08
-OPENING_S: Final = 1.0
+OPENING_S: Final = 2.0
 """A window that doubles opens over this time, so that no burst hits a bucket that holds a second's worth."""
 WORTH: Final = 0.35
 """Of the answers that a wider window would bring if nothing else bound, the share that shows it is worth it.
@@ -48,6 +48,7 @@ class Window:
         "_most",
         "_opened_at",
         "_reference",
+        "_regain",
         "_round_at",
         "_skip",
         "knee",
@@ -66,6 +67,8 @@ class Window:
         self._reference: tuple[float, float] | None = None
         """A window and the answers per second that it brought."""
         self._failed = False
+        self._regain = 0.0
+        """How wide it was before it was narrowed on a suspicion."""
         self.knee = False
         """Whether it was ever found wide enough."""
         self.limited = self.paced = self.troubled = False
@@ -90,6 +93,9 @@ class Window:
 
     def answered(self, now: float) -> None:
         """A call has come back well; at the end of a round, the window is judged."""
+        if self._goal < self._regain and now >= self._hold_until:
+            self._win_back(now)
+            return
         self._ended += 1
         if self._ended == self._skip:
             # Those sent under the window before have come back.
@@ -102,17 +108,19 @@ class Window:
         else:
             self._begin(now, skip=0)
 
-    def rejected(self, still: int, now: float, *, exact: bool) -> None:
-        """No room for one more than the `still` that are in flight. Where that is only a guess (`exact` is
-        False) the window does not follow it all the way down."""
+    def rejected(self, still: int, now: float, *, sure: bool) -> None:
+        """No room for one more than the `still` that are in flight; if not `sure`, that may not have been it."""
         width = self.at(now)
-        narrower = float(still) if exact else max(float(still), (1 - GROWTH) * width)
-        if narrower < width:
-            self._go(max(LEAST, narrower), now)
-        self._doubling, self._reference, self.knee = False, None, True
+        if sure:
+            self._doubling, self._regain = False, 0.0
+        else:
+            self._regain = max(self._regain, width)
         if now >= self._hold_until:
             self._full_hold = min(2 * self._full_hold, KNEE_HOLD_S)
         self._hold_until = now + self._full_hold
+        self._reference, self.knee = None, True
+        if still < width:
+            self._go(max(LEAST, float(still)), now)
 
     def slow_down(self, by: float, now: float, *, hold_s: float) -> None:
         """Go narrower without having learned a ceiling, and stay there for a while."""
@@ -126,12 +134,6 @@ class Window:
         self._doubling = False
         self._hold_until = max(self._hold_until, until)
 
-    def stop_doubling(self, now: float) -> None:
-        """A rate binds: from here on in small steps."""
-        self._doubling = False
-        if self.at(now) < self._goal:
-            self._go(self.at(now), now)
-
     def resume(self, now: float) -> None:
         """After an outage: half open at once, and the rest within moments."""
         width = self._goal
@@ -141,12 +143,22 @@ class Window:
 
     # Judging
 
+    def _win_back(self, now: float) -> None:
+        """It was narrowed on a suspicion: one wider with each answer, until it is what it was or the suspicion
+        comes true."""
+        if self.limited:
+            self._goal = self._from = min(self._goal + 1, self._most)
+            self.limited = False
+        if self._goal >= self._regain:
+            self._regain, self._full_hold = 0.0, FULL_HOLD_S
+            self._begin(now, skip=int(self._goal))
+
     def _judge(self, now: float) -> None:
         width = self._goal
         if self.paced:
             # It was a rate that bound; no verdict on the window.
             self._reference = None
-            self._go(width + max(1.0, GROWTH * width), now)
+            self._grow(width, now)
             return
         rate = (self._ended - self._skip) / max(now - self._round_at, 1e-9)
         if self._reference is None:
