@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paceline.setting_kinds import LIMITS, limits, rate
+from paceline.setting_kinds import LIMITS, limits, prices, rate
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,10 @@ def test_limits_in_the_environment_are_json() -> None:
 def test_limits_that_mean_nothing_are_refused(given: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         limits(given)
+
+
+def test_prices_name_at_least_input_and_output_and_may_be_nothing() -> None:
+    assert prices({"local": {"input": 0, "output": 0}}) == {"local": {"input": 0.0, "output": 0.0}}
+    for given in ({"m": {"input": 1}}, {"m": {"input": 1, "output": 1, "speed": 1}}, {"m": 5}):
+        with pytest.raises(ValueError, match=r"\w"):
+            prices(given)

@@ -60,6 +60,7 @@ class EvaluateOptions(TypedDict, total=False):
     name: str | None
     max_concurrency: Concurrency
     limits: Mapping[str, Any] | None
+    prices: Mapping[str, Mapping[str, float]] | None
     pace_http: bool
     share_pools: bool
     adaptive: bool
@@ -105,6 +106,9 @@ class Options:
     limits: Mapping[str, Any] | None = None
     """What calls of models are held to: `window`, `rps`, `rpm`, `tpm` for all of them, and mappings of these
     for single ones, `{"rpm": 600, "openai:gpt-5": {"window": 8}}`."""
+    prices: Mapping[str, Mapping[str, float]] | None = None
+    """What models cost, in US dollars for a million tokens, where other lists do not know or are wrong:
+    `{"my-model": {"input": 0.5, "output": 1.5, "cached": 0.1}}`."""
     pace_http: bool = True
     """Pace, count and price the calls of models that tasks make over `httpx2` and `httpx`."""
     share_pools: bool = True
@@ -215,6 +219,16 @@ def _is_limits(given: object) -> bool:
     return isinstance(given, Mapping)
 
 
+def _is_prices(given: object) -> bool:
+    from paceline.setting_kinds import prices
+
+    try:
+        prices(given)
+    except (ValueError, TypeError):
+        return False
+    return isinstance(given, Mapping)
+
+
 def _is_budget(given: object) -> bool:
     if isinstance(given, Mapping):
         return all(ceiling is None or _is_positive(ceiling) for ceiling in given.values())
@@ -275,6 +289,11 @@ _WISHES: Final[dict[str, _Wish]] = {
         _optional(_is_limits),
         "a mapping of window, rps, rpm and tpm, and of pools to such mappings",
         "limits={'rpm': 600, 'openai:gpt-5': {'window': 8}}",
+    ),
+    "prices": _Wish(
+        _optional(_is_prices),
+        "a mapping of models to what a million tokens cost",
+        "prices={'my-model': {'input': 0.5, 'output': 1.5}}; also cached, cache_write",
     ),
     "pace_http": _flag("pace_http"),
     "share_pools": _flag("share_pools"),

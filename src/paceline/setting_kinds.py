@@ -117,6 +117,34 @@ def _one_limit(name: str, given: object) -> float | int | None:
     return limit
 
 
+PRICE_NAMES: Final = ("input", "output", "cached", "cache_write")
+"""What has a price, in US dollars for a million tokens."""
+
+
+def prices(given: object) -> dict[str, dict[str, float]]:
+    """Prices of models; `{"my-model": {"input": 0.5, "output": 1.5}}`."""
+    if isinstance(given, str):
+        given = json.loads(given)
+    read = {str(model): _price(each) for model, each in _mapping(given).items()}
+    if not all({"input", "output"} <= price.keys() for price in read.values()):
+        raise ValueError(given)
+    return read
+
+
+def _price(given: object) -> dict[str, float]:
+    price = {str(name): _dollars(each) for name, each in _mapping(given).items()}
+    if unknown := set(price) - set(PRICE_NAMES):
+        raise ValueError(unknown)
+    return price
+
+
+def _dollars(given: object) -> float:
+    """An amount that may be 0: some models cost nothing."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+        raise ValueError(given)
+    return float(given)
+
+
 def _mapping(given: object) -> Mapping[object, object]:
     if not isinstance(given, Mapping):
         raise ValueError(given)
@@ -224,6 +252,21 @@ LIMITS: Final = Kind(
         "additionalProperties": {
             "type": "object",
             "properties": _LIMIT_SCHEMA,
+            "additionalProperties": False,
+        },
+    },
+)
+_PRICE_SCHEMA: Final = {name: {"type": "number", "minimum": 0} for name in PRICE_NAMES}
+PRICES: Final = Kind(
+    "JSON",
+    "a mapping of models to input, output, cached and cache_write in dollars for a million tokens",
+    prices,
+    {
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "properties": _PRICE_SCHEMA,
+            "required": ["input", "output"],
             "additionalProperties": False,
         },
     },

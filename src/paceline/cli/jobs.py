@@ -42,6 +42,7 @@ def options_for(
     return Options(
         max_concurrency=chosen["max_concurrency"],
         limits=_limits(chosen),
+        prices=chosen["prices"] or None,
         pace_http=chosen["pace_http"],
         share_pools=chosen["share_pools"],
         rehearse=rehearse,
