@@ -1,7 +1,7 @@
 """The cases of a run, made ready: named, checked, counted; as a list in memory, or streamed from a file.
 
-A small file is read into memory, because then its cases can be put in order. A big one is gone through as a
-stream, again for each repeat.
+A small file is read into memory, because then its cases can be put in order. A big one, or one of many cases, is
+gone through as a stream, again for each repeat.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from paceline.settings import Order
 
 IN_MEMORY_UP_TO: Final = 64 * 1024 * 1024
 """Bytes of a row file that is read whole."""
+IN_MEMORY_CASES: Final = 100_000
+"""Cases of one: short rows take ten times their bytes, and a million of them is not to sit in memory."""
 
 Named: TypeAlias = tuple[str, Case[Any, Any, Any]]
 Selection: TypeAlias = Callable[[Iterable[Named]], Iterable[Named]]
@@ -62,7 +64,8 @@ def supply_of(
     evaluator classes that rows may name; for `whole` and `fair` see `arrange`.
     """
     if isinstance(cases, RowFile):
-        if cases.path.stat().st_size > IN_MEMORY_UP_TO and keep is None:
+        many = cases.path.stat().st_size > IN_MEMORY_UP_TO or cases.check().n > IN_MEMORY_CASES
+        if many and keep is None:
             return _streamed(cases, custom, types, order)
         cases.check()
         everything: Iterable[Named] = _completed(cases.names(), custom, types)
@@ -115,7 +118,8 @@ def _streamed(rows: RowFile, custom: Sequence[type[Any]], types: tuple[Any, ...]
     if order in ("longest", "shuffle"):
         raise DatasetError(
             f"{rows.path} is streamed, so its cases cannot be put in another order ({order})",
-            hint=f"use order 'given', or a file of up to {IN_MEMORY_UP_TO // 1_048_576} MB",
+            hint=f"use order 'given', or a file of up to {IN_MEMORY_CASES:,} cases "
+            f"and {IN_MEMORY_UP_TO // 1_048_576} MB",
         )
     summary = rows.check()
     return Supply(

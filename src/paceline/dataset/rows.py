@@ -131,8 +131,7 @@ class RowFile:
     def _check(self, stamp: Stamp, progress: Progress | None) -> _Checked:
         problems = Problems()
         digest = blake2b(digest_size=8)
-        # Hashes of 64 bits, not names: eight bytes a case. An alarm is checked before it is believed.
-        names, contents = array("q"), array("q")
+        names, contents = _Hashes(), _Hashes()
         n = expected = 0
         try:
             for line, found in self._read(Watch(digest.update, progress or _tell_nobody)):
@@ -144,17 +143,17 @@ class RowFile:
                 n += 1
                 expected += found.expected_output is not None
                 if found.name is not None:
-                    names.append(hash(found.name))
+                    names.add(found.name)
                 else:
-                    contents.append(hash(name_of_content(found)))
+                    contents.add(name_of_content(found))
         except DatasetError as error:  # nothing that follows can be read
             problems.add("", error.message, error.hint)
         summary = RowSummary(n=n, named=len(names), expected=expected, digest=digest.hexdigest())
         self._check_whole(summary, problems)
-        if twice := _repeated(names):
+        if twice := names.repeated():
             self._find_twice(twice, problems)
         problems.raise_any()
-        return _Checked(stamp, summary, _repeated(contents))
+        return _Checked(stamp, summary, contents.repeated())
 
     def _check_whole(self, summary: RowSummary, problems: Problems) -> None:
         """What no single row is to blame for."""
@@ -225,6 +224,25 @@ def _tell_nobody(_rows: int, _share: float) -> None:
     return None
 
 
-def _repeated(hashes: array[int]) -> frozenset[int]:
-    """Those that are there more than once."""
-    return frozenset(one for one, following in pairwise(sorted(hashes)) if one == following)
+class _Hashes:
+    """Texts of which only the hash is kept, eight bytes of it. An alarm is checked before it is believed."""
+
+    def __init__(self) -> None:
+        # In shares: whoever sorts a million needs forty megabytes for it, on top of what a resume holds.
+        self._shares = [array("q") for _ in range(16)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._shares))
+
+    def add(self, text: str) -> None:
+        hashed = hash(text)
+        self._shares[hashed & 15].append(hashed)
+
+    def repeated(self) -> frozenset[int]:
+        """Hashes of those that are there more than once."""
+        return frozenset(
+            one
+            for share in self._shares
+            for one, following in pairwise(sorted(share))
+            if one == following
+        )

@@ -57,20 +57,20 @@ class Fold:
         self.lines = 0
         self.damaged = 0
         self.unsealed = 0
-        self._takers: dict[type[_Narrow], Callable[[Any, int], None]] = {
-            _Begin: self._begin,
-            _Attempt: self._attempt,
-            _Output: self._output,
-            _Scores: self._scores,
-            _Outcome: self._outcome,
-        }
         self._started: float | None = None
         """When the process began whose lines these are; None where it has ended in order."""
         self._last = b"{}"
 
     def take(self, chunk: Chunk) -> None:
         """Take some lines."""
-        takers = self._takers
+        # Made anew for each chunk: kept, it would be a cycle that keeps a million keys until it is collected.
+        takers: dict[type[_Narrow], Callable[[Any, int], None]] = {
+            _Begin: self._begin,
+            _Attempt: self._attempt,
+            _Output: self._output,
+            _Scores: self._scores,
+            _Outcome: self._outcome,
+        }
         unreadable = self._unreadable(chunk.lines)
         offset = chunk.offset
         for index, raw in enumerate(chunk.lines):
