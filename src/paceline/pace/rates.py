@@ -29,8 +29,10 @@ RECENT_S: Final = 5.0
 """What counts as the rate just now. Longer than most bursts, shorter than most changes."""
 DEEPEST: Final = 0.5
 """No single rejection is trusted to cut to less than this; the next one will be there soon enough."""
-FEWEST: Final = 5.0
-"""Calls let in between two rejections that make an estimate."""
+DOUBT: Final = 2.0
+"""Calls by which an estimate may be off."""
+PRESSED: Final = 0.6
+"""Below this share of what might have been sent, a rate was not what bound."""
 SLOWEST_S: Final = 120.0
 """No rate is found that lets nothing through for longer than this."""
 KEPT: Final = 0.95
@@ -129,24 +131,31 @@ class Rate:
         before = self.at(now)
         self._span = min(RECENT_S, max(BURST_S, sent_at - self._began))
         found = recent = max(0.0, self.recent(now) * RECENT_S - later - amount) / self._span
-        if self._emptied_at is not None and sent_at > self._emptied_at:
-            let_in = self._let_in - later - amount
-            past = sent_at - self._emptied_at
-            if past >= RECENT_S:
-                # Where the bucket ran over in between, more flowed in than was let in; then the last seconds
-                # tell more, of which a burst may have been part.
-                found = max(let_in / past, (1 - CUT) * recent)
-            elif let_in >= FEWEST * amount:
-                found, self._span = let_in / past, past
-            elif before is not None:
-                found = before
+        if self._found is not None and self._emptied_at is not None and sent_at > self._emptied_at:
+            self._span = sent_at - self._emptied_at
+            found = self._believed(self._let_in - later - amount, recent, amount)
         if before is not None and self._found is not None:
-            found = min(max(found, DEEPEST * before), max(before, DEEPEST * self._found))
+            found = max(found, DEEPEST * before)
         self._emptied_at, self._let_in = sent_at, later
         self._found = max(found, amount / SLOWEST_S)
         self._least = max(DEEPEST * self._found, amount / SLOWEST_S)
         self._since = now
         self.corrected(-amount, sent_at, now)
+
+    def _believed(self, let_in: float, recent: float, amount: float) -> float:
+        """What was believed before, as far as what was let in since the bucket was last empty allows.
+
+        Both times a little may have been left in it, at most what one call more would have taken.
+        """
+        assert self._found is not None
+        least, most = (let_in - DOUBT * amount) / self._span, (let_in + DOUBT * amount) / self._span
+        if self._span >= RECENT_S:
+            # Where the bucket ran over in between, more flowed in than was let in; then the last seconds tell
+            # more, of which a burst may have been part.
+            least = max(least, (1 - CUT) * recent)
+        if let_in < PRESSED * self._found * self._span:
+            most = (1 - CUT) * self._found  # hardly anything was sent, so that it says little
+        return max(least, min(most, self._found))
 
     def slow_down(self, by: float, now: float, *, hold_s: float) -> None:
         """Go slower without having learned a limit, and stay there for a while."""
