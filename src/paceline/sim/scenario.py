@@ -109,6 +109,31 @@ class Accounts(Part, frozen=True):
     per_model: bool = True
 
 
+class Rule(Part, frozen=True):
+    """What is answered to a prompt in which a regular expression is found."""
+
+    when: str
+    reply: str = ""
+    """Text, with groups of the expression as `\\1` or `\\g<name>`."""
+    call: str = ""
+    """The name of a tool to call instead, where the prompt has that tool."""
+    arguments: dict[str, Any] | None = None
+    """Of the call; made to fit the schema of the tool where they are left out."""
+
+
+class Answers(Part, frozen=True):
+    """What the simulated model says: the first rule that fits, else the script, else `otherwise`."""
+
+    rules: tuple[Rule, ...] = ()
+    script: tuple[str, ...] = ()
+    """One answer after another, in the order in which calls are accepted; then from the beginning."""
+    otherwise: Literal["function", "echo"] = "function"
+    """`echo` says the prompt again; `function` does sums, gives verdicts where a judge is asked for them, and
+    says the prompt again where it can do neither."""
+    output_tokens: Count | None = None
+    """Text is filled up to so many tokens, for load."""
+
+
 class Step(Part, frozen=True):
     """From second `at` on, some fields have other values."""
 
@@ -170,6 +195,7 @@ class Scenario(Part, frozen=True):
     """Those that are accepted; none named, all are."""
     models: tuple[str, ...] = ()
     accounts: Accounts = Accounts()
+    answers: Answers = Answers()
 
     steps: tuple[Step, ...] = ()
     outages: tuple[Outage, ...] = ()
@@ -216,6 +242,7 @@ class Scenario(Part, frozen=True):
         """What holds from which second on, steps applied in turn; the first is from 0."""
         check_outages(self.outages)
         check_faults(self)
+        check_rules(self.answers)
         phases = [(0.0, self)]
         for number, step in enumerate(sorted(self.steps, key=lambda step: step.at), start=1):
             if fixed := sorted(FIXED & step.set.keys()):
@@ -228,7 +255,9 @@ class Scenario(Part, frozen=True):
         return phases
 
 
-FIXED: Final = frozenset({"name", "about", "seed", "time_scale", "headers", "accounts", "steps", "outages"})
+FIXED: Final = frozenset(
+    {"name", "about", "seed", "time_scale", "headers", "accounts", "answers", "steps", "outages"}
+)
 GROUPS: Final[Mapping[str, type[Part]]] = {
     "latency": Latency,
     "ramp": Ramp,
@@ -236,6 +265,7 @@ GROUPS: Final[Mapping[str, type[Part]]] = {
     "faults": Faults,
     "quota": Quota,
     "accounts": Accounts,
+    "answers": Answers,
     "steps": Step,
     "outages": Outage,
 }
@@ -258,6 +288,23 @@ def check_faults(scenario: Scenario) -> None:
         raise UsageError(
             f"the faults come to {total:g} of all calls", hint="they are shares, and together at most 1"
         )
+
+
+def check_rules(answers: Answers) -> None:
+    """Each has an expression that can be one, and something to say."""
+    for number, rule in enumerate(answers.rules, start=1):
+        try:
+            re.compile(rule.when)
+        except re.error as error:
+            raise UsageError(
+                f"rule {number}: {rule.when!r} is no regular expression: {error}",
+                hint="signs such as ( [ * + ? . that are meant as such want a backslash",
+            ) from None
+        if bool(rule.reply) == bool(rule.call):
+            raise UsageError(
+                f"rule {number} wants either `reply` or `call`",
+                hint="`reply` is a text, `call` the name of a tool",
+            )
 
 
 FAULT_KINDS: Final = ("error", "reset", "stall", "truncate", "slow", "stream_error")
@@ -340,7 +387,7 @@ def _complaint(said: str, where: str) -> UsageError:
     place = _PLACE.search(said)
     path = place["path"] if place else ""
     said = said[: place.start()] if place else said
-    kind = GROUPS.get(re.split(r"[.\[]", path, maxsplit=1)[0], Scenario)
+    kind = Rule if path.startswith("answers.rules[") else GROUPS.get(re.split(r"[.\[]", path)[0], Scenario)
     if unknown := _UNKNOWN.match(said):
         name = f"{path}.{unknown['name']}" if path else unknown["name"]
         known = kind.__struct_fields__
