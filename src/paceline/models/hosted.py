@@ -47,8 +47,7 @@ class Hosted(ABC):
     @property
     def version(self) -> str:
         """Name and options: what decides the answers."""
-        said = "".join(f", {word}={value!r}" for word, value in self.options.said().items())
-        return f"{self.name}{said}"
+        return ", ".join((self.name, *self.options.said()))
 
     def __repr__(self) -> str:
         return f"<model {self.version}>"

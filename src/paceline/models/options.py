@@ -46,13 +46,17 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
     headers: dict[str, str] | None = None
     """Sent along with each request. Never recorded: there may be secrets in them."""
 
-    def said(self) -> dict[str, Any]:
-        """What was said of what decides the answer, by name."""
+    def said(self) -> list[str]:
+        """What was said of what decides the answer, as `name=value`."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
-        return {name: value for name, value in plain.items() if name not in _NOT_OF_THE_ANSWER}
+        return [
+            f"{name}={msgspec.json.encode(value, order='deterministic').decode()}"
+            for name, value in plain.items()
+            if name not in _NOT_OF_THE_ANSWER
+        ]
 
     def __repr__(self) -> str:
-        return f"Options({', '.join(f'{name}={value!r}' for name, value in self.said().items())})"
+        return f"Options({', '.join(self.said())})"
 
 
 _NOT_OF_THE_ANSWER: Final = frozenset({"timeout", "api_key_env", "headers", "base_url"})

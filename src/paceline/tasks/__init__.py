@@ -1,8 +1,21 @@
-"""What can be under test. So far: a Python callable, sync or async."""
+"""What can be under test: a Python callable, sync or async, or a model."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from paceline.tasks.callable import CallableTask
 from paceline.tasks.notes import increment_eval_metric, set_eval_attribute
 
-__all__ = ["CallableTask", "increment_eval_metric", "set_eval_attribute"]
+if TYPE_CHECKING:
+    from paceline.tasks.model import ModelTask
+
+__all__ = ["CallableTask", "ModelTask", "increment_eval_metric", "set_eval_attribute"]
+
+
+def __getattr__(name: str) -> object:
+    if name != "ModelTask":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from paceline.tasks.model import ModelTask  # whoever tests no model loads no models
+
+    return ModelTask
