@@ -9,7 +9,16 @@ from typing import Any, Final
 
 import msgspec
 
-from paceline.report.figures import AssertionFigures, Figures, LabelFigures, ScoreFigures
+from paceline.report.figures import (
+    AssertionFigures,
+    CallFigures,
+    Figures,
+    LabelFigures,
+    PoolFigures,
+    ScoreFigures,
+    Spread,
+)
+from paceline.report.spending import TOKENS, Amount, Spending
 
 KEYS: Final[dict[str, str]] = {
     "pass_rate": "passed / (expected − unasserted): failures, open and never begun cases count as not passed",
@@ -71,6 +80,18 @@ KEYS: Final[dict[str, str]] = {
     "variants": "where there are several: name, n, n_scored, n_failed, n_open, n_not_run, pass_rate, "
     "interval",
     "results_left_out": "results in no figure, because an evaluator made up too many names",
+    "simulated": "true where any call was answered by a simulated provider: a rehearsal, and no result",
+    "calls": "model calls to real providers, null where none was seen: n, n_answered, tries, sent_again, "
+    "waited_s, cost_usd and input_, output_, cached_, cache_write_, reasoning_tokens (each with total, null "
+    "unless all of it is known, at_least, and n_unknown, the calls of which it is not known), latency_s and "
+    "first_token_s (each with n, mean, p50, p95, max)",
+    "calls_simulated": "the same of calls that a simulated provider has answered: nothing was paid for them",
+    "pools": "each quota that calls share: pool, host, account, simulated, calls (as above), and as it was "
+    "left: window, rate_per_s, tokens_per_s, accepted, rejected, rejected_by_cause, peak_in_flight, "
+    "limited_s, closed; null where that is not known",
+    "limited_by": "what limited the run, the greatest first: limit, seconds, share of the wall time; null "
+    "where no process has said",
+    "limited_advice": "what would have made it faster, in a sentence; null where nothing can be said",
     "verdict": "empty; incomplete: keys are left to run; errors: some ended without being scored; complete",
     "name": "the suite",
     "run_id": "the run",
@@ -122,6 +143,7 @@ def document(
             for each in figures.variants
         ],
         "results_left_out": figures.results_left_out,
+        **_traffic(figures),
         "verdict": figures.verdict,
         "name": name,
         "run_id": run_id,
@@ -186,6 +208,76 @@ def _times(figures: Figures) -> dict[str, Any]:
     }
 
 
+def _traffic(figures: Figures) -> dict[str, Any]:
+    limited = figures.limited
+    return {
+        "simulated": figures.simulated is not None,
+        "calls": _calls(figures.calls),
+        "calls_simulated": _calls(figures.simulated),
+        "pools": [_pool(each) for each in figures.pools],
+        "limited_by": None if limited is None else msgspec.to_builtins(limited.shares),
+        "limited_advice": (limited.advice or None) if limited is not None else None,
+    }
+
+
+def _calls(figures: CallFigures | None) -> dict[str, Any] | None:
+    if figures is None:
+        return None
+    spending = figures.spending
+    return {
+        **calls_document(spending),
+        "latency_s": _spread(figures.latency),
+        "first_token_s": _spread(figures.first_token),
+    }
+
+
+def calls_document(spending: Spending) -> dict[str, Any]:
+    """What some calls have used together, as plain data."""
+    return {
+        "n": spending.calls,
+        "n_answered": spending.calls - spending.failed,
+        "tries": spending.tries,
+        "sent_again": spending.sent_again,
+        "waited_s": spending.waited,
+        "cost_usd": _amount(spending.cost),
+        **{name: _amount(getattr(spending, name)) for name in TOKENS},
+    }
+
+
+def _amount(amount: Amount) -> dict[str, Any]:
+    return {"total": amount.total, "at_least": amount.known, "n_unknown": amount.unknown}
+
+
+def _spread(spread: Spread) -> dict[str, Any]:
+    return {
+        "n": spread.n,
+        "mean": spread.mean,
+        "p50": spread.p50,
+        "p95": spread.p95,
+        "max": spread.max,
+    }
+
+
+def _pool(figures: PoolFigures) -> dict[str, Any]:
+    end = figures.end
+    return {
+        "pool": figures.pool,
+        "host": figures.host,
+        "account": figures.account,
+        "simulated": figures.simulated,
+        "calls": _calls(figures.calls),
+        "window": end.window if end else None,
+        "rate_per_s": end.rate if end else None,
+        "tokens_per_s": end.token_rate if end else None,
+        "accepted": end.accepted if end else None,
+        "rejected": end.rejected if end else None,
+        "rejected_by_cause": end.by_cause if end else None,
+        "peak_in_flight": end.peak if end else None,
+        "limited_s": end.limited if end else None,
+        "closed": (end.closed or None) if end else None,
+    }
+
+
 def _assertion(figures: AssertionFigures) -> dict[str, Any]:
     return {
         "by": figures.by,
@@ -214,4 +306,4 @@ def _label(figures: LabelFigures) -> dict[str, Any]:
     return {"by": figures.by, "n": figures.n, "n_expected": figures.n_expected, "counts": figures.counts}
 
 
-__all__ = ["KEYS", "document"]
+__all__ = ["KEYS", "calls_document", "document"]

@@ -22,7 +22,9 @@ from typing import Literal
 
 import msgspec
 
+from paceline.journal.records import PoolEnd
 from paceline.report.interval import Interval
+from paceline.report.spending import Spending
 
 Verdict = Literal["empty", "incomplete", "errors", "complete"]
 """No key at all; some without an outcome; some ended without being scored; all scored."""
@@ -125,6 +127,51 @@ class VariantFigures(_Facts, frozen=True, kw_only=True):
     """Without interval where the run is incomplete."""
 
 
+class CallFigures(_Facts, frozen=True, kw_only=True):
+    """Model calls, as far as they could be seen."""
+
+    spending: Spending
+    latency: Spread
+    """From sending to the end of the answer, of calls that were answered, in the try that decided."""
+    first_token: Spread
+    """Of streamed answers."""
+
+
+class PoolFigures(_Facts, frozen=True, kw_only=True):
+    """One quota that calls share. What processes that were killed knew of it is lost, but for its calls."""
+
+    pool: str
+    """`provider:model`."""
+    host: str
+    account: str
+    """A fingerprint of the key."""
+    simulated: bool
+    """Whether a simulated provider stands behind it."""
+    calls: CallFigures | None
+    """None where no model call was seen: it is a slot."""
+    end: PoolEnd | None
+    """As it was left: counts over all processes, window and rates of the last one; None where unknown."""
+
+
+class ShareFigures(_Facts, frozen=True, kw_only=True):
+    """How long something limited the run."""
+
+    limit: str
+    """A `Limit`; `unknown` is the time of processes that were killed, or say nothing of it."""
+    seconds: float
+    share: float
+    """Of all of them."""
+
+
+class LimitFigures(_Facts, frozen=True, kw_only=True):
+    """What limited the run, over all processes that worked on it."""
+
+    shares: list[ShareFigures]
+    """The greatest first."""
+    advice: str
+    """What would have made it faster, in a sentence."""
+
+
 class Figures(_Facts, frozen=True, kw_only=True):
     """All figures of a run."""
 
@@ -206,15 +253,28 @@ class Figures(_Facts, frozen=True, kw_only=True):
     results_left_out: int
     """Results in no figure: an evaluator made up more names than are told apart."""
 
+    calls: CallFigures | None
+    """Of real providers; None where none was seen."""
+    simulated: CallFigures | None
+    """Of simulated ones: a rehearsal, and no result. None where there was none."""
+    pools: list[PoolFigures]
+    """Those with most calls first."""
+    limited: LimitFigures | None
+    """None where no process has said."""
+
 
 __all__ = [
     "AssertionFigures",
+    "CallFigures",
     "CauseFigures",
     "EvaluatorFigures",
     "Figures",
     "LabelFigures",
+    "LimitFigures",
+    "PoolFigures",
     "Proportion",
     "ScoreFigures",
+    "ShareFigures",
     "Spread",
     "VariantFigures",
     "Verdict",

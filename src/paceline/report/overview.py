@@ -8,13 +8,14 @@ Knows figures. Knows nothing of terminals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from paceline.report.figures import Figures, Proportion, Spread, VariantFigures
+from paceline.report.figures import CallFigures, Figures, Proportion, Spread, VariantFigures
 from paceline.report.interval import Interval
 from paceline.report.reckoning import NOT_RUN
-from paceline.report.text import counted, percent, seconds, times
+from paceline.report.spending import Amount, Spending
+from paceline.report.text import UNKNOWN, counted, dollars, percent, seconds, short, times
 
 _VALUES_FOR: Final = {"p50": 1, "p90": 10, "p95": 20, "p99": 100}
 """Values that a quantile takes: with fewer it is their maximum by another name."""
@@ -25,6 +26,8 @@ _NO_ERRORS: Final = frozenset({"scored", *NOT_RUN})
 
 def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
     """What the overview says, a label and a sentence each."""
+    if figures.simulated is not None:
+        yield "SIMULATED", _rehearsed(figures, figures.simulated)
     yield "Pass rate", _headline(figures)
     of_run = figures.passed_of_run
     if figures.verdict == "incomplete" and of_run.of:
@@ -64,6 +67,51 @@ def _times(figures: Figures) -> Iterator[tuple[str, str]]:
         yield "Duration", _duration(figures)
     if figures.attempts > figures.n + figures.n_begun or figures.retries or figures.abandoned:
         yield "Attempts", _attempts(figures)
+    for label, calls in (("", figures.calls), ("  simulated", figures.simulated)):
+        if calls is not None:
+            yield label or "Calls", _calls(calls.spending)
+            yield label or "Cost", _cost(calls.spending, simulated=bool(label))
+
+
+def _rehearsed(figures: Figures, simulated: CallFigures) -> str:
+    count = simulated.spending.calls
+    of_all = count + (figures.calls.spending.calls if figures.calls is not None else 0)
+    share = "all" if count == of_all else f"{count:,} of"
+    return f"a rehearsal, not a result: a simulated provider answered {share} {counted(of_all, 'call')}"
+
+
+def _calls(spending: Spending) -> str:
+    told = f"{spending.calls:,}"
+    if spending.sent_again:
+        told += f", {spending.sent_again:,} times sent again"
+    if spending.failed:
+        told += f", {spending.failed:,} without an answer"
+    told += f"; tokens: {said_amount(spending.input_tokens)} in"
+    if spending.cached_tokens.known:
+        told += f" ({said_amount(spending.cached_tokens)} cached)"
+    told += f", {said_amount(spending.output_tokens)} out"
+    return f"{told}; waited {seconds(spending.waited)} in all" if spending.waited else told
+
+
+def said_amount(amount: Amount, form: Callable[[float], str] = short, *, at_least: str = "at least ") -> str:
+    """A sum, or what it is at least where a part of it is not known."""
+    if not amount.unknown:
+        return form(amount.known)
+    return f"{at_least}{form(amount.known)}" if amount.known else UNKNOWN
+
+
+def _cost(spending: Spending, *, simulated: bool) -> str:
+    """A sum of which a part is unknown is never given as the sum."""
+    cost = spending.cost
+    told = "nothing was paid; the real provider would have charged " if simulated else ""
+    if cost.total is not None:
+        return told + dollars(cost.total)
+    unpriced = f"{counted(cost.unknown, 'call')} of unknown price"
+    return (
+        f"{told}at least {dollars(cost.known)}, and {unpriced}"
+        if cost.known
+        else f"{told}unknown: {unpriced}"
+    )
 
 
 def _errors(figures: Figures | VariantFigures) -> int:
@@ -152,4 +200,4 @@ def _attempts(figures: Figures) -> str:
     return told
 
 
-__all__ = ["lines_of", "said_interval"]
+__all__ = ["lines_of", "said_amount", "said_interval"]

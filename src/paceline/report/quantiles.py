@@ -10,13 +10,25 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
+
+from paceline.report.figures import Spread
 
 _FEW = 1 << 15
 """Up to this many, all are sorted."""
 _PIVOTS = 64
 _SAMPLE = 4096
+_OF_A_SPREAD = (0.0, 0.5, 0.9, 0.95, 0.99, 1.0)
+
+
+def spread(values: Iterable[float]) -> Spread:
+    """The distribution of values."""
+    kept = array("d", values)
+    found: Sequence[float | None] = quantiles(kept, _OF_A_SPREAD) or [None] * len(_OF_A_SPREAD)
+    low, p50, p90, p95, p99, high = found
+    mean = math.fsum(kept) / len(kept) if kept else None
+    return Spread(n=len(kept), mean=mean, min=low, p50=p50, p90=p90, p95=p95, p99=p99, max=high)
 
 
 def quantiles(values: array[float], wanted: Sequence[float]) -> list[float] | None:
@@ -73,4 +85,4 @@ def _parts(values: array[float], pivots: list[float]) -> Iterator[int]:
         yield 2 * place + (beyond[place] == value)
 
 
-__all__ = ["in_order_at", "quantiles"]
+__all__ = ["in_order_at", "quantiles", "spread"]

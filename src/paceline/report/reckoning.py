@@ -6,9 +6,8 @@ Pure functions. The rules behind the numbers are told in `figures`. Knows nothin
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Any
 
@@ -25,13 +24,13 @@ from paceline.report.figures import (
     LabelFigures,
     Proportion,
     ScoreFigures,
-    Spread,
     VariantFigures,
     Verdict,
 )
 from paceline.report.findings import Labels
 from paceline.report.interval import clustered, wilson
-from paceline.report.quantiles import quantiles
+from paceline.report.limits import limits_of
+from paceline.report.quantiles import spread
 from paceline.report.table import (
     CODES,
     CODES_WITH_OUTPUT,
@@ -43,6 +42,7 @@ from paceline.report.table import (
     UNSCORED,
     Table,
 )
+from paceline.report.traffic import calls_in_all, pools_of
 
 MAX_GROUPS = 50
 """Causes of failure that are listed; the others are counted."""
@@ -57,7 +57,6 @@ CODES_NOT_RUN = frozenset({OPEN, *(CODES[outcome] for outcome in OUTCOMES if out
 _COUNTING = frozenset({PASSED, NOT_PASSED, UNSCORED})
 """Verdicts of rows that the headline is about; no outcome yet, or one that is not `scored`, is `UNSCORED`."""
 _ASSERTED = frozenset({PASSED, NOT_PASSED})
-_QUANTILES = (0.0, 0.5, 0.9, 0.95, 0.99, 1.0)
 
 
 def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
@@ -108,7 +107,30 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
         causes_left_out=ended - scored - sum(cause.count for cause in causes),
         variants=_variants(table, whole=whole),
         results_left_out=table.findings.left_out,
+        **_calls(table, key_of),
     )
+
+
+def _calls(table: Table, key_of: Callable[[int], Key]) -> dict[str, Any]:
+    """The figures of calls and pools, and what limited the run."""
+    ends = [end for process in table.processes if process.ended for end in process.ended.pools]
+    pools = pools_of(table.calls, ends)
+
+    def slowest() -> tuple[str, float] | None:
+        rows = [row for row, code in enumerate(table.outcome) if code != OPEN]
+        if not rows:
+            return None
+        row = max(rows, key=table.seconds.__getitem__)
+        return str(key_of(row)), table.seconds[row]
+
+    return {
+        "calls": calls_in_all(table.calls, simulated=False),
+        "simulated": calls_in_all(table.calls, simulated=True),
+        "pools": pools,
+        "limited": limits_of(
+            [(process.wall, process.ended) for process in table.processes], pools, slowest=slowest
+        ),
+    }
 
 
 def _latencies(table: Table) -> Iterator[float]:
@@ -139,15 +161,6 @@ def _share(part: float, whole: float | None) -> float | None:
     """Unknown where there is nothing to divide by, or so little that the answer is no number."""
     share = part / whole if whole else None
     return share if share is not None and isfinite(share) else None
-
-
-def spread(values: Iterable[float]) -> Spread:
-    """The distribution of values."""
-    kept = array("d", values)
-    found: Sequence[float | None] = quantiles(kept, _QUANTILES) or [None] * len(_QUANTILES)
-    low, p50, p90, p95, p99, high = found
-    mean = math.fsum(kept) / len(kept) if kept else None
-    return Spread(n=len(kept), mean=mean, min=low, p50=p50, p90=p90, p95=p95, p99=p99, max=high)
 
 
 # Proportions
@@ -330,4 +343,4 @@ def _cause(cause: Cause, count: int, examples: list[str]) -> CauseFigures:
     )
 
 
-__all__ = ["NOT_RUN", "RERUN", "expected_keys", "figures_of", "spread"]
+__all__ = ["NOT_RUN", "RERUN", "expected_keys", "figures_of"]

@@ -6,6 +6,7 @@ of a case (inputs, output, reasons) stays in the journal, and the row says where
 - The last outcome of a key counts. An attempt begun, failed or answered after it opens the key again.
 - An output ends the results before it. Without one, results add up, and an evaluator's last word counts.
 - An attempt is known by its number, so that a line which is there twice adds no work.
+- A call says what was spent on its key, whatever became of it, and changes nothing else.
 - A key without an outcome is open. What is open here is what the ledger opens for a resume.
 - Damage is counted and otherwise ignored.
 
@@ -44,6 +45,7 @@ from paceline.journal.records import (
     ScoresLine,
     verdict,
 )
+from paceline.report.calls import Calls
 from paceline.report.causes import Causes
 from paceline.report.columns import BLOCK, Column, RowIndex
 from paceline.report.findings import Findings
@@ -134,6 +136,7 @@ class Table:
         self.groups: array[int] | None = None
         """By row, a number that rows of one case share; None where every row is a case of its own."""
         self.findings = Findings()
+        self.calls = Calls()
 
         self._last_telling: Column[int] = Column("I", 0)
         self._telling_at = array("Q")
@@ -293,8 +296,9 @@ class Table:
         self.work += line.seconds
         return True
 
-    def _call(self, _offset: int, line: CallLine) -> None:
-        # What it says is for the figures of calls. A key is not there because it was asked about.
+    def _call(self, offset: int, line: CallLine) -> None:
+        # It makes no row: a key has one when it is begun, and a call says nothing of how it stands.
+        self.calls.take(offset, line)
         if self._writer is not None:
             self._writer.last_seen = line.at
 

@@ -15,11 +15,12 @@ from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any, Final, TypedDict
 
 from paceline.report.figures import CauseFigures, Figures
+from paceline.report.meters import limits, pools
 from paceline.report.overview import lines_of, said_interval
+from paceline.report.pen import Pen
 from paceline.report.reckoning import NOT_RUN
 from paceline.report.rows import EvaluationResult, ReportCase, ReportCaseFailure, Row
 from paceline.report.text import (
-    clean,
     counted,
     folded,
     natural,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 FEW_CASES: Final = 50
 """Cases up to which a table of them is shown without being asked for."""
+LEAST_WALL: Final = 1.0
+"""Seconds that a run must have taken for its limits to be worth a section: before, it has hardly begun."""
 _CAUSES_SHOWN: Final = 10
 _WIDTH: Final = 80
 
@@ -133,36 +136,6 @@ def _pen(file: IO[str]) -> Pen:
     return Pen(getattr(file, "encoding", None) or "utf-8")
 
 
-class Pen:
-    """Writes what the stream can show."""
-
-    def __init__(self, encoding: str) -> None:
-        self.encoding = encoding
-        self.unicode = encoding.lower().replace("-", "") == "utf8"
-
-    def say(self, text: str, style: str = "", *, limit: int = 300) -> Text:
-        """Foreign text, harmless and on one line."""
-        from rich.text import Text
-
-        return Text(clean(text, limit=limit, encoding=self.encoding), style=style)
-
-    def join(self, *parts: Text | str, style: str = "") -> Text:
-        """Pieces in one text; those that are not text yet are ours, and are left as they are."""
-        from rich.text import Text
-
-        return Text.assemble(*parts, style=style)
-
-    @property
-    def box(self) -> Any:
-        from rich import box
-
-        return box.SIMPLE_HEAD if self.unicode else box.ASCII2
-
-    @property
-    def by(self) -> str:
-        return "×" if self.unicode else "x"
-
-
 def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown, *, width: int) -> Iterator[RenderableType]:
     figures = report.figures
     yield _header(report, pen)
@@ -175,6 +148,10 @@ def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown, *, width: int)
         told = evaluators.assertions or evaluators.scores or evaluators.labels or evaluators.silent
         if (told and averages) or (evaluators.failures and failures):
             yield _evaluators(figures, pen, averages=averages, failures=failures)
+        if figures.pools:
+            yield pools(figures, pen)
+        if figures.limited is not None and (figures.wall or 0) >= LEAST_WALL:
+            yield from limits(figures.limited, pen)
         if figures.causes and shown.get("include_errors", True):
             yield from _causes(figures, pen)
         if shown.get("include_error_stacktrace"):
@@ -192,6 +169,8 @@ def _header(report: Report[Any, Any, Any], pen: Pen) -> Text:
         "  ",
         pen.say(figures.verdict.upper(), style),
         "  ",
+        # A rehearsal must not be taken for a result, by nobody who sees any part of it.
+        *((pen.say("SIMULATED", "bold magenta"), "  ") if figures.simulated is not None else ()),
         _how_far(figures),
     )
 
@@ -447,4 +426,4 @@ def _what_a_resume_runs(figures: Figures) -> str:
     return ", ".join(goals) or "runs what is left"
 
 
-__all__ = ["FEW_CASES", "Pen", "Shown", "outcome_word", "render", "show"]
+__all__ = ["FEW_CASES", "Shown", "outcome_word", "render", "show"]

@@ -98,6 +98,21 @@ def number(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
+def short(count: float) -> str:
+    """A count in a few characters: `9,950`, `12.3k`, `4.56M`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(count) >= 0.9995 * size and abs(count) >= 9999.5:
+            return f"{count / size:#.3g}".rstrip(".") + unit
+    return f"{count:,.0f}"
+
+
+def dollars(sum_: float) -> str:
+    """A sum of money; a small one is never rounded down to nothing."""
+    if 0 < abs(sum_) < 0.995:
+        return f"${sum_:.2g}" if abs(sum_) >= 1e-4 else f"${sum_:.1e}"
+    return f"${sum_:,.2f}" if abs(sum_) < 1000 else f"${sum_:,.0f}"
+
+
 def times(factor: float) -> str:
     """How many times something is something else."""
     return f"{factor:.1f}" if factor < 100 else f"{factor:,.0f}"
@@ -112,11 +127,13 @@ __all__ = [
     "UNKNOWN",
     "clean",
     "counted",
+    "dollars",
     "folded",
     "natural",
     "number",
     "percent",
     "seconds",
+    "short",
     "shown_value",
     "times",
 ]

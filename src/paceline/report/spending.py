@@ -1,0 +1,133 @@
+"""Spending: what model calls have used, added up so that no unknown is taken for nothing.
+
+Each sum keeps how many parts of it are unknown; it is a number only where none is, and otherwise says what it
+is at least. A call that the provider refused (a rate limit, an error status) and tells no usage of was not
+charged, and leaves nothing unknown. One that was cut off on the way may have been.
+
+Sums are kept as integers (tokens, picodollars, nanoseconds): they do not depend on the order of the calls,
+and the sums of the parts add up to that of the whole.
+
+Knows the lines of calls. Knows nothing of pools, rows or percentiles.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from paceline.journal.records import CallLine
+
+TOKENS: Final = (
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+)
+"""The kinds of tokens, by the names of their fields."""
+_PICO: Final = 10**12
+_NANO: Final = 10**9
+_REFUSED: Final = frozenset({"rate_limited", "overloaded", "fatal"})
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """A sum, and how many of its parts are not known."""
+
+    known: float
+    unknown: int = 0
+
+    @property
+    def total(self) -> float | None:
+        """The sum; None where a part of it is not known."""
+        return None if self.unknown else self.known
+
+
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """What some calls have used together."""
+
+    calls: int
+    tries: int
+    """How often they were sent."""
+    failed: int
+    """Calls that came to no answer."""
+    simulated: int
+    """Calls that a simulated provider has answered."""
+    input_tokens: Amount
+    output_tokens: Amount
+    cached_tokens: Amount
+    cache_write_tokens: Amount
+    reasoning_tokens: Amount
+    cost: Amount
+    """US dollars."""
+    waited: float
+    """Seconds for pools and between tries."""
+
+    @property
+    def sent_again(self) -> int:
+        """Tries beyond the first of each call."""
+        return self.tries - self.calls
+
+
+class Bill:
+    """Takes one call after the other."""
+
+    __slots__ = ("_calls", "_failed", "_known", "_nanos", "_picos", "_simulated", "_tries", "_unknown")
+
+    def __init__(self) -> None:
+        self._calls = self._tries = self._failed = self._simulated = 0
+        self._known = [0] * len(TOKENS)
+        self._unknown = [0] * (len(TOKENS) + 1)
+        """Calls whose tokens of a kind are not known; last, whose price is not."""
+        self._picos = self._nanos = 0
+
+    def add(self, line: CallLine) -> None:
+        """Put a call on the bill."""
+        self._calls += 1
+        self._tries += line.tries
+        self._failed += line.outcome != "ok"
+        self._simulated += line.simulated
+        self._nanos += round(line.waited * _NANO)
+        open_ended = not _was_refused(line)
+        for place, name in enumerate(TOKENS):
+            count = getattr(line, name)
+            if count is not None:
+                self._known[place] += count
+            else:
+                self._unknown[place] += open_ended
+        if line.price is not None:
+            self._picos += round(line.price * _PICO)
+        else:
+            self._unknown[-1] += open_ended
+
+    def include(self, other: Bill) -> None:
+        """Put all of another bill on this one."""
+        self._calls += other._calls
+        self._tries += other._tries
+        self._failed += other._failed
+        self._simulated += other._simulated
+        self._nanos += other._nanos
+        self._picos += other._picos
+        self._known = [mine + theirs for mine, theirs in zip(self._known, other._known, strict=True)]
+        self._unknown = [mine + theirs for mine, theirs in zip(self._unknown, other._unknown, strict=True)]
+
+    def total(self) -> Spending:
+        """What has come together."""
+        tokens = [Amount(known, unknown) for known, unknown in zip(self._known, self._unknown, strict=False)]
+        return Spending(
+            calls=self._calls,
+            tries=self._tries,
+            failed=self._failed,
+            simulated=self._simulated,
+            cost=Amount(self._picos / _PICO, self._unknown[-1]),
+            waited=self._nanos / _NANO,
+            **dict(zip(TOKENS, tokens, strict=True)),
+        )
+
+
+def _was_refused(line: CallLine) -> bool:
+    """Whether the provider said no: then nothing was charged, whatever is not on record."""
+    return line.outcome in _REFUSED or (line.status is not None and line.status >= 400)
+
+
+__all__ = ["TOKENS", "Amount", "Bill", "Spending"]
