@@ -410,8 +410,10 @@ def job_of(
         )
     if task is not None:
         tasks = {"": task}
+    name = suite or dataset.name or "unnamed"
     return Job(
-        suite=suite or dataset.name or "unnamed",
+        # Never to be mistaken for the run, or gone on with in its place.
+        suite=f"{name}-rehearsal" if options.rehearse else name,
         label=options.name or "",
         cases=dataset.cases,
         types=dataset.types,

@@ -282,6 +282,7 @@ async def carry_out(
             {name: CallableTask(call) for name, call in tasks.items()},
             concurrency=plan["concurrency"] or 512,
             clock=clock,
+            listens=plan.get("listens", False),
         ),
         recorder=journal,
         plan=Plan(evaluators=prepare(evaluators), **plan),

@@ -45,6 +45,13 @@ def run_flags(command: CommandT) -> CommandT:
         ),
         click.option("--accept-changes", is_flag=True, help="Go on although the suite has changed."),
         click.option("--dry-run", is_flag=True, help="Say what would run, and why; run nothing."),
+        click.option(
+            "--rehearse",
+            is_flag=False,
+            flag_value="rehearsal",
+            metavar="[SCENARIO]",
+            help="Send all calls of models to a simulated provider: free, and it tells time and cost.",
+        ),
     )
     command = view_flags(setting_flags(command))
     for option in reversed(options):
@@ -109,6 +116,7 @@ class Call:
     retry_errors: bool
     accept_changes: bool
     dry_run: bool
+    rehearse: str | None
     as_json: bool
     quiet: bool
     verbose: bool
@@ -135,6 +143,11 @@ def carry_out(call: Call) -> int:
 def _job(call: Call) -> tuple[Job, Effective]:
     """What is to be carried out, and the settings that hold for it."""
     from paceline.settings import effective
+
+    if call.rehearse:
+        from paceline.conduct.rehearsal import put_stand_in_keys
+
+        put_stand_in_keys()  # before the suite is loaded: it may make its client at once
     from paceline.suite import load_suite
 
     suite = load_suite(
@@ -157,6 +170,7 @@ def _job(call: Call) -> tuple[Job, Effective]:
         retry_errors=call.retry_errors,
         accept_changes=call.accept_changes,
         debug=call.debug,
+        rehearse=call.rehearse or False,
     )
     job = job_for(
         suite,

@@ -18,14 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.conduct.guards import guarded, quiet_collector
 from paceline.conduct.job import Finished, Job, Progress, ToDo
+from paceline.conduct.pacing import Pacing
 from paceline.conduct.planning import path_of, plain, plan_of, settings_of
+from paceline.conduct.pulse import Pulse
 from paceline.conduct.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
+from paceline.conduct.rehearsal import scenario_of
 from paceline.conduct.supply import Forecast, Supply, supply_of
+from paceline.conduct.unseen import UnseenCalls
+from paceline.conduct.width import MOST, widest
 from paceline.engine.bookkeeping import Listener
 from paceline.engine.budget import Budget, Spent
 from paceline.engine.clock import SystemClock
 from paceline.engine.events import Gauge, RunEnded, RunStarted, Warned
 from paceline.engine.executors.local import LocalExecutor
+from paceline.engine.plan import AUTO_CONCURRENCY
 from paceline.engine.ports import Executor, Turn
 from paceline.engine.provenance import command, git_commit, versions
 from paceline.engine.run import Ending, Run
@@ -81,6 +87,7 @@ class Conductor:
             EvaluatorFacts(label=each.label, spec=each.written, version=each.version)
             for each in self.evaluators
         ]
+        self.pacing = Pacing(options)
         self.plan = plan_of(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
         self.path = path_of(job, self.run_id)
         self.forecast: Forecast | None = None
@@ -155,8 +162,10 @@ class Conductor:
 
     def fingerprint(self) -> dict[str, Any]:
         """What makes this suite this suite: a resume is held against it."""
+        simulated = scenario_of(self.options.rehearse)
         return {
             "suite": self.job.suite,
+            **({"simulated": simulated} if simulated else {}),
             "tasks": {
                 name: {"name": self.options.task_name or task.name, "version": task.version}
                 for name, task in self.job.tasks.items()
@@ -190,19 +199,20 @@ class Conductor:
         todo, opened = self._open()
         ledger = todo.ledger
         progress = self._progress()
-        with opened as recorder:
-            spent = self._spent(ledger)
+        with opened as recorder, self.pacing.opened():
+            executor = self._executor()
             run = Run(
                 source=todo.source,
-                executor=self._executor(),
+                executor=executor,
                 recorder=recorder,
                 plan=self.plan,
                 listeners=self._listeners(progress),
                 gauge=self.gauge,
-                spent=spent,
+                spent=self._spent(ledger),
                 clock=self.clock,
             )
             started = self.clock.now()
+            pulse = self._pulse(run, executor)
             run.books.tell(self._started(todo))
             if progress is not None:
                 progress.start(self.gauge)
@@ -216,17 +226,51 @@ class Conductor:
                     interrupted = len(came)
             except asyncio.CancelledError:
                 ending = Ending(how="interrupted", reason="the run was cancelled")
-                self._close(run, recorder, todo, ending, started)
+                self._close(run, recorder, todo, ending, started, pulse)
                 raise
             finally:
                 if progress is not None:
                     progress.stop()
-            self._close(run, recorder, todo, ending, started)
+                pulse.stop()
+            self._close(run, recorder, todo, ending, started, pulse)
             unknown = run.purse.unknown
             todo.source.let_go()
             del ledger, todo
         report = Report.read(recorder if isinstance(recorder, MemoryJournal) else self._report_path())
         return Finished(report=report, ending=ending, interrupts=interrupted, unknown_cost=unknown)
+
+    def _pulse(self, run: Run, executor: Executor) -> Pulse:
+        """Look after the run while it works, and see that a provider that closes ends it."""
+        loop = asyncio.get_running_loop()
+
+        def closed(why: str) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the run is over
+                loop.call_soon_threadsafe(run.drain, why)
+
+        self.pacing.when_closed(closed)
+        unseen = executor if isinstance(executor, UnseenCalls) else None
+        pulse = Pulse(
+            run,
+            lambda: [*self.pacing.facts(), *(unseen.facts() if unseen is not None else ())],
+            widest=self._widest if unseen is not None else None,
+        )
+        run.books.listen(pulse)
+        return pulse
+
+    @property
+    def _finds_width(self) -> bool:
+        """Whether the run finds out itself how many cases to have in progress."""
+        options = self.options
+        return options.max_concurrency == "auto" and not options.debug and self.job.turns is None
+
+    @property
+    def _widest(self) -> int:
+        """How many cases may come to be in progress."""
+        if not self._finds_width:
+            return self.plan.concurrency or MOST
+        return widest(
+            isolated=self.options.isolation == "process", has_hooks=self.options.lifecycle is not None
+        )
 
     def _open(self) -> tuple[ToDo, Record]:
         """What there is to do, and the record to write it to, which nobody else writes from here on."""
@@ -282,15 +326,30 @@ class Conductor:
         return expected if before is None or expected is None else max(before, expected)
 
     def _executor(self) -> Executor:
+        executor = self._plain_executor()
+        if not self._finds_width or not self.options.adaptive:
+            return executor
+        return UnseenCalls(executor, window=AUTO_CONCURRENCY)
+
+    def _plain_executor(self) -> Executor:
         options, tasks = self.options, self.job.tasks
-        concurrency = self.plan.concurrency or 512
         around = self.tracing.attempt if self.tracing is not None else None
         if options.isolation == "process":
             from paceline.engine.executors.process import ProcessExecutor
 
-            return ProcessExecutor(tasks, concurrency=concurrency, around=around)
+            return ProcessExecutor(
+                tasks,
+                concurrency=self._widest,
+                around=around,
+                doors=self.pacing.opening if self.pacing.listens else None,
+            )
         return LocalExecutor(
-            tasks, concurrency=concurrency, inline=options.debug, around=around, clock=self.clock
+            tasks,
+            concurrency=self._widest,
+            inline=options.debug,
+            around=around,
+            clock=self.clock,
+            listens=self.pacing.listens,
         )
 
     def _listeners(self, progress: Progress | None) -> list[Listener]:
@@ -331,9 +390,12 @@ class Conductor:
             order=todo.order,
         )
 
-    def _close(self, run: Run, recorder: Record, todo: ToDo, ending: Ending, started: float) -> None:
+    def _close(
+        self, run: Run, recorder: Record, todo: ToDo, ending: Ending, started: float, pulse: Pulse
+    ) -> None:
         """Write the last lines, and tell what is safe by then."""
         wall = self.clock.now() - started
+        pools = pulse.stop()
         source, digest = todo.source, todo.digest
         if ending.error is None:
             # A selection has not gone through all the keys of a run that was begun without one.
@@ -342,7 +404,18 @@ class Conductor:
                     keys=source.digest.keys, digest=source.digest.hexdigest(), dataset=digest
                 )
                 recorder.append(manifest)
-            recorder.append(EndedLine(at=time.time(), how=ending.how, wall=wall, reason=ending.reason))
+            recorder.append(
+                EndedLine(
+                    at=time.time(),
+                    how=ending.how,
+                    wall=wall,
+                    reason=ending.reason,
+                    limited=pulse.limiting.seconds,
+                    pools=pulse.limiting.ends(pools, closed=self.pacing.closed),
+                    places=run.places if self.plan.concurrency is not None else 0,
+                    blocker=pulse.blocker,
+                )
+            )
             recorder.flush()
         run.books.on_commit()
         if changed := source.reasons["content changed"]:

@@ -54,6 +54,7 @@ def plan_of(options: Options, evaluators: tuple[Prepared, ...], *, row_of: Calla
         budget=budget,
         seed=options.seed,
         show_errors=concurrency == 1,
+        listens=options.pace_http or bool(options.rehearse),
         row_of=row_of,
     )
 

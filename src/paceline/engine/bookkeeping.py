@@ -60,6 +60,11 @@ class Bookkeeper:
         self._cases_are_told = any(getattr(each, "wants_cases", True) for each in self._listeners)
         self.gauge = gauge
 
+    def listen(self, listener: Listener) -> None:
+        """Tell one more, who came too late for the list."""
+        self._listeners.append(listener)
+        self._cases_are_told = self._cases_are_told or getattr(listener, "wants_cases", True)
+
     # Lines
 
     def begin(self, turn: Turn) -> None:

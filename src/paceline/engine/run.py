@@ -224,6 +224,16 @@ class Run:
         """Whether more cases would be in progress if more of them might be."""
         return self._taking and not self._idle and not self.source.exhausted
 
+    @property
+    def scoring_full(self) -> bool:
+        """Whether answers wait for the scoring stage to have room, and keep their places meanwhile."""
+        return bool(self._scored_next)
+
+    @property
+    def lagging(self) -> bool:
+        """Whether the record is so far behind that nothing is begun."""
+        return self._recorder.lagging
+
     def widen(self, places: int) -> None:
         """Let more cases be in progress from now on."""
         more, self._places = places - self._places, max(places, self._places)
