@@ -44,9 +44,12 @@ class JointPool(Pool):
     def adopt(self, grant: Grant, now: float) -> None:
         """Count a call that another holder has granted, whether or not it would be granted here.
 
-        Its lease begins anew, and nothing is drawn for it: when it was sent nobody here knows.
+        Its lease begins anew, and nothing is drawn for it: when it was sent nobody here knows. Nor among how
+        many it went; at least among those that are known so far.
         """
-        self._flights[grant.id] = Flight(grant.id, now, grant.tokens, probe=False)
+        self._flights[grant.id] = Flight(
+            grant.id, now, grant.tokens, among=len(self._flights) + 1, probe=False
+        )
 
     def limit(self, limits: Limits, now: float) -> None:
         """Keep to other limits from now on, with what was learned under those before."""
