@@ -163,9 +163,8 @@ def in_words(plan: Plan) -> list[str]:
     if plan.left_out:
         need = least_cases(plan.left_out[0], plan.per_level)
         left = plan.available - sum(least_cases(each.level, plan.per_level) for each in plan.levels)
-        lines.append(
-            f"left out: {_listed(plan.left_out)}; level {plan.left_out[0]} takes {need} cases, {left} are left"
-        )
+        first = plan.left_out[0]
+        lines.append(f"left out: {_listed(plan.left_out)}; level {first} takes {need} cases, {left} are left")
     return lines
 
 

@@ -97,7 +97,7 @@ class Sweep(Generic[CaseT]):
             if (reason := self._unaffordable(planned.cases)) is not None:
                 return reason
             row = await self._hold(planned.level, planned.cases)
-            if is_broken(row, self.rules):
+            if len(self.rows) == 1 and is_broken(row, self.rules):
                 return f"cases fail at level {row.level} already"
             if (reason := stop_after(self.rows, self.rules)) is not None:
                 return reason
