@@ -54,13 +54,7 @@ class Opening:
 
     @contextmanager
     def _opened(self, on_closed: OnClosed | None) -> Iterator[Granting]:
-        try:  # TEMP
-            from paceline.pace.sharing import open_desk
-        except ModuleNotFoundError:
-            from paceline.pace.desk import Desk
-
-            def open_desk(*, share, learn, state, **k):
-                return Desk(**k)
+        from paceline.pace.sharing import open_desk
 
         desk = open_desk(
             limits=self.limits,
@@ -82,11 +76,8 @@ class Opening:
         if not self.http:
             yield
             return
-        try:  # TEMP
-            from paceline.pace.transport import Door, install
-        except ModuleNotFoundError:
-            yield
-            return
+        from paceline.pace.transport import Door, install
+
         with install(Door(desk, redirect=self.redirect, prices=self.prices)):
             yield
 

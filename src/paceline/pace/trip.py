@@ -1,20 +1,21 @@
-"""One call from the caller's first asking to the end of its answer: everything that happens, and nothing that waits.
+"""One call from the caller's first asking to the end of its answer: what happens, and nothing that waits.
 
-A trip is a generator of steps: acquire leave, send, pull bytes, close, pause. Whoever carries them out, for a thread or
-for a coroutine, sends back what came of each, exceptions included; so there is one account of what happens.
+A trip is a generator of steps: acquire leave, send, pull bytes, close, pause. Whoever carries them out, for a
+thread or for a coroutine, sends back what came of each, exceptions included; so there is one account of what
+happens.
 
     acquire ──▶ send ──▶ read the answer ──▶ settle ──▶ hand it over
        ▲                                       │
        └── pause ◀── it is sent again ◀────────┘
 
-The slot is held from sending to the end of the answer and never while the call waits. Before its first content a stream
-is held back, so that an error there can be mended as in any other answer; from then on every byte goes to the caller at
-once. What is refused for good is handed over as the provider wrote it, with a word to the SDK that it should not try again.
+The slot is held from sending to the end of the answer and never while the call waits. Before its first
+content a stream is held back, so that an error there can be mended as in any other answer; from then on every
+byte goes to the caller at once. What is refused for good is handed over as the provider wrote it, with a word
+to the SDK that it should not try again.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Generator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -80,10 +81,20 @@ class _Came(NamedTuple):
     """What came of one sending."""
 
     reading: Reading
-    handed: Handed
+    handed: Handed | None = None
     body: bytes = b""
+    error: Exception | None = None
+    """Raised in place of an answer."""
+
+    @property
+    def passes(self) -> Handed | None:
+        """What is handed over before it is whole."""
+        handed = self.handed
+        return handed if self.reading.outcome == "ok" and handed is not None and handed.passage else None
 
 
+SIMULATED: Final = "x-paceline-sim"
+"""The header by which a simulated provider says what it is."""
 HELD_AT_MOST: Final = 65_536
 """Bytes of a stream that are held back while it has no content."""
 WHOLE_AT_MOST: Final = 67_108_864
@@ -94,14 +105,24 @@ class Trip:
     """One call on its way."""
 
     def __init__(
-        self, door: Door, seen: Seen, request: Any, library: ModuleType, *, secret: str, listener: Listener | None
+        self,
+        door: Door,
+        seen: Seen,
+        request: Any,
+        library: ModuleType,
+        *,
+        secret: str = "",
+        listener: Listener | None = None,
+        resent: bool = False,
     ) -> None:
+        """`resent`: whether the caller's SDK says that it asks this for a second time."""
         self._door = door
         self._seen = seen
         self._request = request
         self._library = library
         self._secret = secret
         self._listener = listener
+        self._resent = resent
         self._at = door.wall()
         self._started = door.now()
         self._sent = self._started
@@ -113,28 +134,36 @@ class Trip:
         self._status: int | None = None
         self._first_token: float | None = None
         self._streamed = False
+        self._simulated = False
+        self._told = False
+        """Whether the listener knows that the call has ended."""
 
     def steps(self) -> Steps:
         """What happens, step by step."""
         if self._listener is not None:
             self._listener.begun()
         try:
-            while True:
-                try:
-                    yield from self._acquire()
-                except (PoolClosed, DeskClosed) as closed:
-                    return self._turned_away(closed)
-                came = yield from self._send()
-                if came.reading.outcome == "ok" and came.handed.passage is not None:
-                    return came.handed  # the passage settles it
-                wait = self._settle(came.reading)
-                if wait is None:
-                    return (yield from self._hand_over(came))
-                yield Close()
-                yield from self._pause(wait)
+            if (failed := self._door.failed_before(self._seen, self._resent)) is not None:
+                raise failed
+            return (yield from self._until_settled())
         except BaseException as error:
             self._abandon(error)
             raise
+
+    def _until_settled(self) -> Steps:
+        while True:
+            try:
+                yield from self._acquire()
+            except (PoolClosed, DeskClosed) as closed:
+                return self._turned_away(closed)
+            came = yield from self._send()
+            if passes := came.passes:
+                return passes  # the passage settles it
+            wait = self._settle(came.reading)
+            if wait is None:
+                return self._hand_over(came)
+            yield Close()
+            yield from self._pause(wait)
 
     # Waiting ---------------------------------------------------------------------------------------
 
@@ -167,22 +196,16 @@ class Trip:
         try:
             response = yield Send(self._request)
             self._status = response.status_code
-            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers.raw}
+            headers = {
+                name.decode("latin-1").lower(): value.decode("latin-1")
+                for name, value in response.headers.raw
+            }
+            self._simulated = SIMULATED in headers
             if self._passes_by(response.status_code, headers):
                 return (yield from self._peek(response, headers))
             return (yield from self._read(response, headers))
         except Exception as error:
-            reading = read_exception(error, secret=self._secret)
-            wait = self._settle(reading)
-            if wait is None:
-                self._door.remember_failure(self._seen, error)
-                self._ended(reading)
-                raise
-            with contextlib.suppress(Exception):
-                yield Close()
-            yield from self._pause(wait)
-        yield from self._acquire()
-        return (yield from self._send())
+            return _Came(read_exception(error, secret=self._secret), error=error)
 
     def _passes_by(self, status: int, headers: dict[str, str]) -> bool:
         """Whether the answer is handed over before it is whole."""
@@ -194,7 +217,8 @@ class Trip:
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > WHOLE_AT_MOST:
             return True
-        return self._seen.streamed and (kind != "application/json" or self._seen.endpoint.name == ":streamGenerateContent")
+        always = self._seen.endpoint.name == ":streamGenerateContent"  # Gemini streams one long list
+        return self._seen.streamed and (kind != "application/json" or always)
 
     def _read(self, response: Any, headers: dict[str, str]) -> Generator[Step, Any, _Came]:
         """The whole answer."""
@@ -218,8 +242,8 @@ class Trip:
         if headers.get("content-encoding", "identity") == "identity":
             return body
         try:
-            plain = type(response)(200, headers={"content-encoding": headers["content-encoding"]}, content=body)
-            content: bytes = plain.content
+            coded = {"content-encoding": headers["content-encoding"]}
+            content: bytes = type(response)(200, headers=coded, content=body).content
             return content
         except Exception:  # the caller will be told by its own client
             return b""
@@ -229,7 +253,9 @@ class Trip:
         self._streamed = True
         is_events = headers.get("content-type", "").startswith("text/event-stream")
         looked = Events(headers.get("content-encoding", "")) if is_events else Opaque()
-        passage = Passage(looked, content=self._content_came, over=lambda how: self._passed(how, looked, headers))
+        passage = Passage(
+            looked, content=self._content_came, over=lambda how: self._passed(how, looked, headers)
+        )
         held: list[bytes] = []
         size = 0
         while not looked.content and looked.error is None and size < HELD_AT_MOST:
@@ -296,16 +322,19 @@ class Trip:
             ),
         )
 
-    def _hand_over(self, came: _Came) -> Generator[Step, Any, Handed]:
+    def _hand_over(self, came: _Came) -> Handed:
         """What has come is what the caller gets."""
-        reading, handed = came.reading, came.handed
-        if self._status is not None and self._status >= 400:
-            handed.response.headers["x-should-retry"] = "false"
-        if reading.outcome == "fatal":
-            self._door.refusals[self._seen.pool] = Refusal.of(handed.response, came.body)
-        self._ended(reading)
-        return handed
-        yield  # a generator like the others
+        self._ended(came.reading)
+        if came.error is not None:
+            self._door.remember_failure(self._seen, came.error)
+            raise came.error
+        assert came.handed is not None
+        response = came.handed.response
+        if response.status_code >= 400:
+            response.headers["x-should-retry"] = "false"
+        if came.reading.outcome == "fatal":
+            self._door.refusals[self._seen.pool] = Refusal.of(response, came.body)
+        return came.handed
 
     def _content_came(self) -> None:
         if self._first_token is None:
@@ -331,7 +360,7 @@ class Trip:
             usage=usage,
             message=reading.message,
         )
-        given_up = how == "closed" and cut or (isinstance(how, BaseException) and not isinstance(how, Exception))
+        given_up = (how == "closed" and cut) or not isinstance(how, str | Exception)
         self._tell_pool(reading, outcome="cancelled" if given_up else None)
         self._ended(reading, outcome="cancelled" if given_up else None, priced=not cut)
 
@@ -343,27 +372,27 @@ class Trip:
             cause: Any = getattr(closed, "cause", "")
             cause = cause if cause in ("quota", "auth") else None
             self._ended(Reading(outcome="fatal", cause=cause, message=str(closed)))
-        elif self._listener is not None:
-            self._listener.ended(None)
+        else:
+            self._tell(None)
         return Handed(refusal.response(self._library))
 
     def _abandon(self, error: BaseException) -> None:
         """Somebody wants this call gone, or something of ours is broken: the slot goes back."""
-        if self._grant is not None:
-            reading = Reading(message=type(error).__name__)
-            self._tell_pool(reading, outcome="cancelled")
+        reading = Reading(message=type(error).__name__)
+        self._tell_pool(reading, outcome="cancelled")
+        if self._tries:
             self._ended(reading, outcome="cancelled")
-        elif self._listener is not None and not self._door.knows_failure(self._seen, error):
-            self._listener.ended(None)
+        else:
+            self._tell(None)
 
     def _ended(self, reading: Reading, *, outcome: Any = None, priced: bool = True) -> None:
         """Record the call."""
-        if self._listener is None:
+        if self._listener is None or self._told:
             return
         seen, door = self._seen, self._door
         usage: Usage | None = reading.usage
         pool = seen.pool
-        self._listener.ended(
+        self._tell(
             Call(
                 at=self._at,
                 pool=str(pool),
@@ -375,13 +404,18 @@ class Trip:
                 outcome=outcome or reading.outcome,
                 cause=reading.cause if outcome is None else None,
                 usage=usage,
-                price=price_of(pool.model, seen.provider.name, usage, door.prices) if priced and usage else None,
+                price=price_of(pool.model, seen.provider.name, usage, door.prices) if priced else None,
                 seconds=door.now() - self._sent,
                 first_token=self._first_token,
                 waited=self._waited,
                 tries=self._tries,
                 streamed=self._streamed,
-                simulated=door.simulates(seen),
+                simulated=self._simulated,
                 error=reading.message,
             )
         )
+
+    def _tell(self, call: Call | None) -> None:
+        if self._listener is not None and not self._told:
+            self._told = True
+            self._listener.ended(call)
