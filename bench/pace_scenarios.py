@@ -50,7 +50,10 @@ UNSEEN: Final[Mapping[str, Mapping[str, Any]]] = {
             for start in range(40, 1000, 80)
             for step in (
                 {"at": start, "set": {"faults": {"error": 0.25, "reset": 0.15}, "overload": {"rate": 0.05}}},
-                {"at": start + 20, "set": {"faults": {"error": 0.0, "reset": 0.0}, "overload": {"rate": 0.0}}},
+                {
+                    "at": start + 20,
+                    "set": {"faults": {"error": 0.0, "reset": 0.0}, "overload": {"rate": 0.0}},
+                },
             )
         ],
     },
