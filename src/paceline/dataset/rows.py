@@ -241,8 +241,5 @@ class _Hashes:
     def repeated(self) -> frozenset[int]:
         """Hashes of those that are there more than once."""
         return frozenset(
-            one
-            for share in self._shares
-            for one, following in pairwise(sorted(share))
-            if one == following
+            one for share in self._shares for one, following in pairwise(sorted(share)) if one == following
         )
