@@ -41,6 +41,7 @@ ROOMS = (
     "evaluators",
     "tasks",
     "gateway",
+    "trajectory",
     "models",
     "sim",
     "pace",

@@ -1,0 +1,97 @@
+"""The calls of an attempt become one sequence of messages, in which each stands once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paceline.models.messages import Assistant, Message, System, ToolCall, ToolResult, User
+from paceline.trajectory.folding import trajectory_of
+from paceline.trajectory.reading import Exchange
+
+LS = ToolCall(id="c1", name="ls", arguments={"path": "."})
+
+
+def roles(messages: list[dict[str, object]]) -> list[object]:
+    return [message["role"] for message in messages]
+
+
+def test_what_was_said_before_is_not_told_again() -> None:
+    start: tuple[Message, ...] = (System("Rules."), User("Go."))
+    messages = trajectory_of(
+        [
+            Exchange(start, Assistant("", (LS,)), "m"),
+            Exchange(
+                (*start, Assistant("", (LS,)), ToolResult(call_id="c1", content="a.py")), Assistant("Done.")
+            ),
+        ]
+    )
+    assert messages == [
+        {"role": "system", "content": "Rules."},
+        {"role": "user", "content": "Go."},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c1", "name": "ls", "arguments": {"path": "."}}],
+            "model": "m",
+            "call": 1,
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "a.py"},
+        {"role": "assistant", "content": "Done.", "call": 2},
+    ]
+
+
+def test_who_says_the_same_twice_has_said_it_twice() -> None:
+    first = Exchange((User("go on"),), Assistant("one"))
+    second = Exchange((User("go on"), Assistant("one"), User("go on")), Assistant("two"))
+    assert roles(trajectory_of([first, second])) == ["user", "assistant", "user", "assistant"]
+
+
+def test_a_history_that_was_shortened_is_not_told_again() -> None:
+    first = Exchange((User("a"),), Assistant("b"))
+    second = Exchange((User("a"), Assistant("b"), User("c")), Assistant("d"))
+    third = Exchange((User("c"), Assistant("d"), User("e")), Assistant("f"))
+    assert [each["content"] for each in trajectory_of([first, second, third])] == list("abcdef")
+
+
+def test_votes_on_one_question_are_so_many_answers() -> None:
+    vote = Exchange((User("Which?"),), Assistant("this"))
+    assert roles(trajectory_of([vote, vote, vote])) == ["user", "assistant", "assistant", "assistant"]
+
+
+def test_turns_that_an_agent_writes_in_other_parts_are_known_again() -> None:
+    said = Exchange((User("Go."),), Assistant("Let me look.", (LS,)))
+    split = (
+        User("Go."),
+        Assistant(" Let me look.\n"),
+        Assistant("", (LS,)),
+        ToolResult(call_id="c1", content="x"),
+    )
+    assert roles(trajectory_of([said, Exchange(split, None)])) == ["user", "assistant", "tool"]
+
+
+def test_a_history_that_no_seen_call_has_made_is_part_of_it() -> None:
+    example = (User("2+2?"), Assistant("4"), User("3+3?"))
+    assert [each["content"] for each in trajectory_of([Exchange(example, Assistant("6"))])] == [
+        "2+2?",
+        "4",
+        "3+3?",
+        "6",
+    ]
+
+
+turns = st.lists(
+    st.tuples(st.text("ab", max_size=2), st.text("xy", min_size=1, max_size=2)), min_size=1, max_size=6
+)
+
+
+@given(turns)
+def test_a_conversation_is_told_as_it_was_led(turns: list[tuple[str, str]]) -> None:
+    history: list[Message] = []
+    exchanges = []
+    for asked, answered in turns:
+        history.append(User(asked))
+        exchanges.append(Exchange(tuple(history), Assistant(answered)))
+        history.append(Assistant(answered))
+    told = [each["content"] for each in trajectory_of(exchanges)]
+    assert told == [text for turn in turns for text in turn]
