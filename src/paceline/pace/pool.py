@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, OrderedDict
-from math import floor, inf
+from math import inf
 from typing import Final, Literal
 
 import msgspec
@@ -200,7 +200,7 @@ class Pool:
             return "" if now >= breaker.next_probe else "outage"
         if control.blocked_until > now:
             return "blocked"
-        if len(self._flights) >= floor(control.width(now)):
+        if self._full(now):
             return "window"
         if control.requests.wait(1.0, now) > 0:
             return "requests"
@@ -213,9 +213,13 @@ class Pool:
             return breaker.next_probe
         if control.blocked_until > now:
             return control.blocked_until
-        if len(self._flights) >= floor(control.width(now)):
+        if self._full(now):
             return control.window_due(now)
         return now + max(control.requests.wait(1.0, now), control.tokens.wait(ask.tokens, now))
+
+    def _full(self, now: float) -> bool:
+        # Not by rounding the width down: there may be no bound to it, and infinity has no whole part.
+        return len(self._flights) + 1 > self._control.width(now)
 
     def _go(self, waiter: _Waiter, now: float) -> Grant:
         ask = waiter.ask
