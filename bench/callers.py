@@ -1,5 +1,5 @@
-"""Those who make the calls: the pools of the library, harnesses of a fixed width, an AIMD like that of a known
-harness, and an oracle that shows what is possible at all.
+"""Those who make the calls: the pools of the library, harnesses of a fixed width, an AIMD like that of a
+known harness, and an oracle that shows what is possible at all.
 
 The library's are what it ships: its pool, and its rule for what is sent again and when. The others keep a
 call's place while it backs off, as a semaphore around a client that retries does, and never give up.

@@ -100,7 +100,7 @@ def play(
 
 
 class _Event(NamedTuple):
-    """A call has come back, a call wants to go again (no `arrived`), or a caller wants to be asked (no call)."""
+    """A call has come back; one wants to go again (no `arrived`); or a caller wants to be asked (no call)."""
 
     at: float
     order: int

@@ -219,8 +219,10 @@ class Controller:
             self.window.hold(now + RAMP_HOLD_S, now)
 
     def _fits(self, among: int, others: Collection[Flight], now: float) -> bool:
-        """Whether so many were in flight together of late and let in: then a rejection is not about that. Refusals
-        come quickly, so what has been out for a while was let in."""
+        """Whether so many were in flight together of late and let in: then a rejection is not about that.
+
+        Refusals come quickly, so what has been out for a while was let in.
+        """
         out = sum(each.among >= among and each.at <= now - REFUSED_WITHIN_S for each in others)
         return out + sum(each >= among for each in self._answered) >= ENOUGH
 

@@ -161,7 +161,7 @@ class SharedDesk(Acquiring):
             self._desk.settle(grant, result)
 
     def facts(self) -> list[PoolFacts]:
-        """How all pools stand, the calls of other runs included. A client asks, and does not wait for long."""
+        """How all pools stand, with the calls of other runs. A client asks, and does not wait for long."""
         if self._desk is not None:
             return self._desk.facts()
         if (wire := self._wire) is not None:

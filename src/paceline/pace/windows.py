@@ -109,7 +109,7 @@ class Window:
             self._begin(now, skip=0)
 
     def rejected(self, still: int, now: float, *, sure: bool) -> None:
-        """No room for one more than the `still` that are in flight; if not `sure`, that may not have been it."""
+        """No room for one more than the `still` in flight; if not `sure`, that may not have been it."""
         width = self.at(now)
         if sure:
             self._doubling, self._regain = False, 0.0
@@ -144,8 +144,9 @@ class Window:
     # Judging
 
     def _win_back(self, now: float) -> None:
-        """It was narrowed on a suspicion: one wider with each answer, until it is what it was or the suspicion
-        comes true."""
+        """It was narrowed on a suspicion: one wider with each answer, until it is what it was, or the
+        suspicion comes true.
+        """
         if self.limited:
             self._goal = self._from = min(self._goal + 1, self._most)
             self.limited = False
