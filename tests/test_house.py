@@ -46,6 +46,8 @@ ROOMS = (
     "sim",
     "pace",
     "runs",
+    "workspaces",
+    "processes",
     "journal",
     "dataset",
     "usercode",
