@@ -222,7 +222,7 @@ def arithmetic(text: str) -> str | None:
     return None
 
 
-def _value(node: ast.expr) -> float:
+def _value(node: ast.expr) -> int | float:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return node.value
     match node:

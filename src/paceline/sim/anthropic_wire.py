@@ -92,7 +92,7 @@ class Messages:
             _named({"type": "message_stop"}),
         ]
 
-    def broken(self, number: int) -> Event:
+    def broken(self, number: int, sent: int) -> Event:  # noqa: ARG002  # formats agree
         error = {"type": "overloaded_error", "message": "Overloaded"}
         return _named({"type": "error", "error": error, "request_id": request_id(number)})
 
@@ -244,8 +244,8 @@ _TYPES: Final[Mapping[int, str]] = {
 class Anthropic:
     """How Anthropic refuses."""
 
-    def refusal(self, refused: Refused, asked: Asked, number: int) -> bytes:
-        message, code = _reason(refused, asked.prompt.model)
+    def refusal(self, refused: Refused, model: str, number: int) -> bytes:
+        message, code = _reason(refused, model)
         return self._error(refused.status, message, number, code)
 
     def failure(self, status: int, message: str, number: int, *, param: str | None = None) -> bytes:

@@ -71,6 +71,11 @@ SCENARIOS: Final[Mapping[str, Mapping[str, Any]]] = {
         "latency": {"mean": 1.0, "sigma": 0.4},
         "outages": [{"at": 30, "until": 630, "status": 429}],
     },
+    "rehearsal": {
+        "about": "no limits; a usual model's speed, twenty times as fast: what `--rehearse` plays",
+        "time_scale": 20,
+        "latency": {"mean": 1.5, "sigma": 0.5, "per_output_token": 0.01, "constant": 0.1},
+    },
     "spent": {
         "about": "the money is gone after 100 requests",
         "quota": {"requests": 100},

@@ -5,9 +5,9 @@
     async def handle(request: Request, answer: Answer) -> None:
         await answer.whole(200, [("content-type", "text/plain")], b"hello")
 
-Written here because no server one can install hands over the connection itself, which is what a fault is made of.
-One request at a time per connection; others wait in it. A handler is cancelled when its client goes. Clients that
-send garbage are told so, slow ones are let go, floods are bounded.
+Written here because no server one can install hands over the connection itself, which is what a fault is
+made of. One request at a time per connection; others wait in it. A handler is cancelled when its client goes.
+Clients that send garbage are told so, slow ones are let go, floods are bounded.
 
 Knows connections. Knows nothing of models.
 """

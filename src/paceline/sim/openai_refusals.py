@@ -14,14 +14,14 @@ import msgspec
 
 from paceline.pace.messages import Advertised
 from paceline.sim.provider import Refused
-from paceline.sim.wire import FINGERPRINT, Asked, Headers, shown_number
+from paceline.sim.wire import FINGERPRINT, Headers, shown_number
 
 
 class OpenAI:
     """How OpenAI refuses."""
 
-    def refusal(self, refused: Refused, asked: Asked, number: int) -> bytes:
-        kind, code, message = _reason(refused, asked.prompt.model)
+    def refusal(self, refused: Refused, model: str, number: int) -> bytes:
+        kind, code, message = _reason(refused, model)
         return self._error(message, kind, code, number)
 
     def failure(self, status: int, message: str, number: int, *, param: str | None = None) -> bytes:

@@ -91,7 +91,7 @@ class ChatCompletions:
             events.append(_unnamed({**head, "choices": [], "usage": _chat_usage(asked, reply, context)}))
         return [*events, DONE]
 
-    def broken(self, number: int) -> Event:  # noqa: ARG002  # formats agree
+    def broken(self, number: int, sent: int) -> Event:  # noqa: ARG002  # formats agree
         error = {"message": "The server had an error while processing your request.", "type": "server_error"}
         return _unnamed({"error": {**error, "param": None, "code": None}})
 
@@ -199,10 +199,10 @@ class Responses:
             for number, content in enumerate(contents)
         ]
 
-    def broken(self, number: int) -> Event:
+    def broken(self, number: int, sent: int) -> Event:  # noqa: ARG002  # formats agree
         message = "The server had an error while processing your request."
         content = {"type": "error", "code": "server_error", "message": message, "param": None}
-        return event_writer(name_events=True)({**content, "sequence_number": number})
+        return event_writer(name_events=True)({**content, "sequence_number": sent})
 
 
 def _text_events(reply: Reply, context: Context) -> Iterator[dict[str, Any]]:

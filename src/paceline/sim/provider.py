@@ -95,16 +95,18 @@ class _Pool:
         self.in_flight = 0
         self.requests = _bucket(rules.rpm, rules.burst, now)
         self.tokens = _bucket(rules.tpm, rules.burst, now)
-        self.requests_told = _bucket(rules.rpm, MINUTE, now)
+        minute = _minute(rules)
+        self.requests_told = _bucket(rules.rpm, minute, now)
         """What headers speak of: the minute, although less is had at once."""
-        self.tokens_told = _bucket(rules.tpm, MINUTE, now)
+        self.tokens_told = _bucket(rules.tpm, minute, now)
         self.growth = Growth(rules.ramp, now) if rules.ramp else None
 
     def change(self, rules: Scenario, now: float) -> None:
         self.requests = _changed(self.requests, rules.rpm, rules.burst, now)
         self.tokens = _changed(self.tokens, rules.tpm, rules.burst, now)
-        self.requests_told = _changed(self.requests_told, rules.rpm, MINUTE, now)
-        self.tokens_told = _changed(self.tokens_told, rules.tpm, MINUTE, now)
+        minute = _minute(rules)
+        self.requests_told = _changed(self.requests_told, rules.rpm, minute, now)
+        self.tokens_told = _changed(self.tokens_told, rules.tpm, minute, now)
         if rules.ramp is None:
             self.growth = None
         elif self.growth is None or self.growth.rules != rules.ramp:
@@ -186,6 +188,11 @@ class Provider:
             self._answered += 1
             second = int(now)
             self._goodput[second] = self._goodput.get(second, 0) + 1
+
+    @property
+    def accepted(self) -> int:
+        """Calls that were accepted until now."""
+        return self._accepted
 
     def stats(self, now: float) -> Stats:
         """What it has seen until now."""
@@ -393,6 +400,11 @@ class Provider:
             tokens_left=None if tokens is None else max(0.0, float(math.floor(tokens.level_at(now)))),
             tokens_reset=None if tokens is None else tokens.until_full(now),
         )
+
+
+def _minute(rules: Scenario) -> float:
+    """Its seconds in a minute of the world's: that is what limits are told for."""
+    return MINUTE * rules.time_scale
 
 
 def _mu(rules: Scenario) -> float:

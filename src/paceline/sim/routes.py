@@ -59,7 +59,7 @@ def ending_in(path: str, places: Mapping[str, Any]) -> str | None:
 
 
 def model_asked_for(path: str) -> str | None:
-    """`org/name` of `/v1/models/org/name`; "" where the list is asked for, None where it is about no models."""
+    """`org/name` of `/v1/models/org/name`; "" where it is the list, None where it is about no models."""
     _, found, rest = f"{path.rstrip('/')}/".partition("/models/")
     return rest.rstrip("/") if found else None
 

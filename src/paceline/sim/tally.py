@@ -57,8 +57,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     answered: int
     """Accepted calls whose whole answer was waited for, and was right."""
     refused: dict[str, int]
-    """By cause: `requests`, `tokens`, `concurrency`, `ramp`, `quota`, `auth`; overload, outages and models that
-    are not there are `unknown`."""
+    """By cause: `requests`, `tokens`, `concurrency`, `ramp`, `quota`, `auth`; overload, outages and models
+    that are not there are `unknown`."""
     refused_by_status: dict[str, int]
     invalid: int
     """Requests that no provider would have understood; they count as no arrival."""

@@ -82,14 +82,14 @@ class Streamed(Format, Protocol):
     def events(self, asked: Asked, reply: Reply, context: Context) -> list[Event]:
         """The same as a stream."""
 
-    def broken(self, number: int) -> Event:
-        """An error within a stream that began well."""
+    def broken(self, number: int, sent: int) -> Event:
+        """An error within the stream of a request, after so many events that were well."""
 
 
 class Dialect(Protocol):
     """How a provider refuses, and what its headers are called."""
 
-    def refusal(self, refused: Refused, asked: Asked, number: int) -> bytes:
+    def refusal(self, refused: Refused, model: str, number: int) -> bytes:
         """The body of a refusal."""
 
     def failure(self, status: int, message: str, number: int, *, param: str | None = None) -> bytes:
