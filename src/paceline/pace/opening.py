@@ -4,11 +4,13 @@
         ...
 
 A run opens it where its cases are in progress; each child process that attempts some of them opens it again,
-and shares the pools of its parent. Knows which parts there are. Knows nothing of what they do.
+and shares the pools of its parent. A desk is made with the first call that asks for leave: a run without any
+meets nobody, and leaves nothing in the user's home. Knows which parts there are, and nothing of what they do.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from paceline.errors import UsageError
-from paceline.pace.desk import NO_LIMITS, Granting, installed
-from paceline.pace.messages import Limits, PoolId
-from paceline.pace.pool import Closed
+from paceline.pace.desk import NO_LIMITS, Granting, desk_closed, installed
+from paceline.pace.messages import FRESH, Grant, Limits, PoolId, Result
+from paceline.pace.pool import Closed, PoolFacts
 from paceline.pace.prices import Price
 from paceline.setting_kinds import LIMIT_NAMES, limits
 
@@ -54,9 +56,17 @@ class Opening:
 
     @contextmanager
     def _opened(self, on_closed: OnClosed | None) -> Iterator[Granting]:
+        desk = DeskOnDemand(self._desk, on_closed)
+        try:
+            with installed(desk), self._doors(desk):
+                yield desk
+        finally:
+            desk.close()
+
+    def _desk(self) -> Granting:
         from paceline.pace.sharing import open_desk
 
-        desk = open_desk(
+        return open_desk(
             limits=self.limits,
             per_pool=self.per_pool,
             adaptive=self.adaptive,
@@ -64,12 +74,6 @@ class Opening:
             learn=self.learn,
             state=self.state,
         )
-        desk.on_closed = on_closed
-        try:
-            with installed(desk), self._doors(desk):
-                yield desk
-        finally:
-            desk.close()
 
     @contextmanager
     def _doors(self, desk: Granting) -> Iterator[None]:
@@ -80,6 +84,53 @@ class Opening:
 
         with install(Door(desk, redirect=self.redirect, prices=self.prices)):
             yield
+
+
+class DeskOnDemand:
+    """A desk that is made when the first call asks for leave."""
+
+    def __init__(self, make: Callable[[], Granting], on_closed: OnClosed | None = None) -> None:
+        self.on_closed = on_closed
+        self._make = make
+        self._desk: Granting | None = None
+        self._closed = False
+        self._making = threading.Lock()
+
+    async def acquire(self, pool: PoolId, *, tokens: float = 0.0, priority: int = FRESH) -> Grant:
+        """See `Granting`, as for all that follow."""
+        return await self._made().acquire(pool, tokens=tokens, priority=priority)
+
+    def acquire_sync(self, pool: PoolId, *, tokens: float = 0.0, priority: int = FRESH) -> Grant:
+        return self._made().acquire_sync(pool, tokens=tokens, priority=priority)
+
+    def settle(self, grant: Grant, result: Result) -> None:
+        assert self._desk is not None, "the grant is its own"
+        self._desk.settle(grant, result)
+
+    def facts(self) -> list[PoolFacts]:
+        return self._desk.facts() if self._desk is not None else []
+
+    def close(self) -> None:
+        with self._making:
+            self._closed = True
+        if self._desk is not None:
+            self._desk.close()
+
+    def _made(self) -> Granting:
+        if self._desk is None:
+            # A loop may stand still here, but for milliseconds: meeting other runs is a lock and a socket.
+            with self._making:
+                if self._closed:
+                    raise desk_closed()
+                if self._desk is None:
+                    desk = self._make()
+                    desk.on_closed = self._tell
+                    self._desk = desk
+        return self._desk
+
+    def _tell(self, pool: PoolId, closed: Closed) -> None:
+        if self.on_closed is not None:
+            self.on_closed(pool, closed)
 
 
 def stated(given: Mapping[str, Any] | None) -> tuple[Limits, dict[str, Limits]]:
