@@ -61,6 +61,7 @@ class Call:
     retry_errors: bool
     accept_changes: bool
     dry_run: bool
+    rehearse: str | None
     as_json: bool
     quiet: bool
     verbose: bool
@@ -101,6 +102,7 @@ def _job(call: Call) -> tuple[Job, Effective]:
         retry_errors=call.retry_errors,
         accept_changes=call.accept_changes,
         debug=call.debug,
+        rehearse=call.rehearse or False,
     )
     job = rescoring_job(
         find_stored(call.run),
