@@ -129,7 +129,14 @@ def test_the_same_command_a_second_time_does_nothing_and_ends_as_the_first(bench
     assert "6 done before, 0 to run" in again.err
     after = bench.report().to_dict()
     changed = {name for name in before if before[name] != after[name]}
-    assert changed <= {"wall_s", "processes", "effective_concurrency", "speed_up", "cases_per_s"}
+    assert changed <= {
+        "wall_s",
+        "processes",
+        "effective_concurrency",
+        "speed_up",
+        "cases_per_s",
+        "limited_by",
+    }
     bench.types("resume", "out")
     assert bench.asked() == Counter()
     assert verify(bench.folder / "out").ok

@@ -82,7 +82,7 @@ def install(faults: Mapping[str, Any]) -> None:
     """Put faults in place, in this process."""
     import paceline.journal.journal
     from paceline import cli
-    from paceline.conduct import conductor
+    from paceline.conduct import planning
     from paceline.engine import loop, plan
 
     disk = _disk(faults)
@@ -90,7 +90,7 @@ def install(faults: Mapping[str, Any]) -> None:
         put(paceline.journal.journal, "OsDisk", lambda: disk)
     if "grace" in faults:
         impatient = functools.partial(plan.Plan, grace=faults["grace"])
-        put(conductor, "Plan", impatient)
+        put(planning, "Plan", impatient)
         put(loop, "LAST_WORDS", faults["grace"])
         put(cli, "LEAVES_WITHIN", faults["grace"])
     if "file_size" in faults:

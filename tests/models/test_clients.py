@@ -40,8 +40,7 @@ def test_every_loop_has_clients_of_its_own_which_it_closes_in_order_when_it_ends
     seen = []
 
     async def work() -> None:
-        for place in (ONE, OTHER):
-            seen.append(await client_for(place, lambda place: Spied(place, told)))
+        seen.extend([await client_for(place, lambda place: Spied(place, told)) for place in (ONE, OTHER)])
 
     asyncio.run(work())
     assert told == ["http://a", "http://b"]

@@ -30,7 +30,7 @@ class Stub:
         return prompt
 
 
-@pytest.mark.parametrize("call", [str.upper, later, functools.partial(later), lambda prompt: later(prompt)])
+@pytest.mark.parametrize("call", [str.upper, later, functools.partial(later), lambda text: later(text * 1)])
 def test_a_function_from_text_to_text_is_a_model(call: Any) -> None:
     answer = ask(call, "hm?")
     assert (answer.text, answer.stop, answer.usage) == ("HM?", "end", None)

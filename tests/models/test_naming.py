@@ -139,7 +139,7 @@ def test_the_version_tells_what_decides_the_answers_and_nothing_else() -> None:
         extra={"service_tier": "flex"},
     )
     assert made.version == (
-        "openai:m, temperature=0.0, max_tokens=5, stop=['END'], extra={'service_tier': 'flex'}"
+        'openai:m, temperature=0.0, max_tokens=5, stop=["END"], extra={"service_tier":"flex"}'
     )
 
 

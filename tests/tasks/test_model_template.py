@@ -1,4 +1,4 @@
-"""Prompt templates: places are filled with what the inputs hold, and everything else stays as it was written."""
+"""Prompt templates: places are filled with what the inputs hold, and the rest stays as it was written."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from typing import Final
 
 import click
 
-from paceline.cli.verb import CUT_OFF, Verb, say, warn
+from paceline.cli.ctrl_c import CUT_OFF
+from paceline.cli.verb import Verb, say, warn
 from paceline.errors import PacelineError, UsageError
 
 CASES: Final = 200

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from paceline.errors import UsageError
-from paceline.settings import BY_NAME, SETTINGS, TRUTH, Setting, as_written
+from paceline.setting_kinds import TRUTH
+from paceline.settings import BY_NAME, SETTINGS, Setting, as_written
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 

@@ -1,7 +1,7 @@
 """The cases of a run, made ready: named, checked, counted; as a list in memory, or streamed from a file.
 
-A small file is read into memory, because then its cases can be put in order. A big one, or one of many cases, is
-gone through as a stream, again for each repeat.
+A small file is read into memory, because then its cases can be put in order. A big one, or one of many
+cases, is gone through as a stream, again for each repeat.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Anthropic's messages API."""
+"""Anthropic's messages API, through its official SDK."""
 
 from __future__ import annotations
 

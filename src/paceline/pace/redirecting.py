@@ -20,7 +20,8 @@ def redirected(request: Any, seen: Seen, base: str) -> Any:
     prefix = _PATHS.get(seen.endpoint.wire)
     if prefix is None or not seen.endpoint.name.startswith("/"):
         raise UsageError(
-            f"{seen.pool} cannot be rehearsed: the simulated provider does not speak like {seen.provider.name}",
+            f"{seen.pool} cannot be rehearsed: "
+            f"the simulated provider does not speak like {seen.provider.name}",
             hint="it speaks the formats of OpenAI (chat completions, responses) and of Anthropic (messages)",
         )
     headers = [
