@@ -281,7 +281,8 @@ def eventually(so: Callable[[], bool]) -> None:
 def test_the_exit_code_of_a_resume_is_the_whole_runs(bench: Bench, fail_on: str) -> None:
     bench.now(does={"1": "raise", "5": "hang"})
     killed = bench.nursery.runs(bench.folder, *RUN)
-    eventually(lambda: (bench.folder / "out").exists() and len(bench.report().rows) == 5)
+    journal = bench.folder / "out" / "journal.jsonl"
+    eventually(lambda: journal.exists() and len(bench.report().rows) == 5)
     killed.kill()
     bench.now()
     code = {"any": 1, "errors": 1, "none": 0}[fail_on]
