@@ -47,7 +47,7 @@ def remove(run: Path) -> None:
     held = lock.acquire(places.lock)  # refuses a run that is being written, with its owner
     try:
         torn = places.journal.parent.glob(f"{places.journal.name}.torn-[0-9]*")
-        for file in (*torn, places.damaged, places.journal):
+        for file in (*torn, places.damaged, places.bodies, places.journal):
             file.unlink(missing_ok=True)
         shutil.rmtree(places.blobs, ignore_errors=True)
     finally:

@@ -20,6 +20,7 @@ import msgspec
 from paceline.errors import JournalBroken, JournalError, PacelineError
 from paceline.journal import lock
 from paceline.journal.blobs import BLOB_OVER, BlobDirectory, digest_of, envelope
+from paceline.journal.bodies import NONE_BEFORE, Before, BodiesFile, CallBodies, written
 from paceline.journal.disk import Disk, OsDisk, make_directories
 from paceline.journal.encoding import encode_line
 from paceline.journal.places import Places, locate
@@ -114,6 +115,7 @@ class Journal:
                 path=str(places.journal),
                 disk=disk,
                 blobs=BlobDirectory(places.blobs, disk),
+                bodies=BodiesFile(places.bodies, disk),
                 durability=durability,
                 cleaner=redactor,
             )
@@ -148,6 +150,16 @@ class Journal:
         digest = digest_of(content)
         self._writer.put_blob(digest, content)
         return msgspec.Raw(envelope(digest, len(content)))
+
+    def keep_bodies(self, bodies: CallBodies, before: Before = NONE_BEFORE) -> Before:
+        """Keep what a call has asked and was answered; it is written before the lines appended after it.
+
+        `before` is what this has returned for the call before it in the same attempt.
+        """
+        clean = self.redactor.clean_body
+        bodies = msgspec.structs.replace(bodies, asked=clean(bodies.asked), answered=clean(bodies.answered))
+        self._writer.put_bodies(written(bodies, before))
+        return Before(bodies.ordinal, bodies.asked)
 
     @property
     def committed(self) -> int:

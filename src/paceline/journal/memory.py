@@ -8,6 +8,7 @@ from types import TracebackType
 import msgspec
 
 from paceline.errors import JournalBroken, JournalError
+from paceline.journal.bodies import NONE_BEFORE, Before, CallBodies
 from paceline.journal.encoding import encode_line, parse
 from paceline.journal.reading import Entry, Recorded
 from paceline.journal.records import FORMAT, Line, RunLine
@@ -43,6 +44,10 @@ class MemoryJournal:
     def keep(self, raw: bytes) -> msgspec.Raw:
         """The value itself: memory has no other place for it."""
         return msgspec.Raw(raw)
+
+    def keep_bodies(self, bodies: CallBodies, before: Before = NONE_BEFORE) -> Before:  # noqa: ARG002
+        """Bodies are for the process after this one, and there is none that could read them."""
+        return before
 
     @property
     def committed(self) -> int:

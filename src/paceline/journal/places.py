@@ -18,6 +18,13 @@ class Places:
     """Directory of values too big for a line."""
 
     @property
+    def bodies(self) -> Path:
+        """Bodies of model calls, see `bodies`."""
+        return self.journal.with_name(
+            "calls.jsonl" if self.path != self.journal else f"{self.path.name}.calls.jsonl"
+        )
+
+    @property
     def lock(self) -> Path:
         return self.journal.with_name(f"{self.journal.name}.lock")
 

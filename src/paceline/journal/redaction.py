@@ -147,6 +147,11 @@ class Redactor:
             text = pattern.sub(f"[redacted:{name}]", text)
         return text
 
+    def clean_body(self, body: str) -> str:
+        """A body of a call without secrets: a text, in which there may be JSON."""
+        raw = body.encode("utf-8", "surrogatepass")
+        return self.clean_text(body) if self._is_alarmed(raw) else body
+
     def _is_alarmed(self, raw: bytes) -> bool:
         return any(alarm(raw) for alarm in self._alarms)
 

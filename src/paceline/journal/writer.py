@@ -38,6 +38,14 @@ class BlobStore(Protocol):
     def put(self, blobs: dict[str, bytes], *, sync: bool) -> None: ...
 
 
+class BodiesStore(Protocol):
+    """Likewise of the bodies of calls."""
+
+    def append(self, lines: list[bytes], *, sync: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Cleaner(Protocol):
     """What the writer needs to know of redaction."""
 
@@ -56,6 +64,7 @@ class Writer:
         path: str,
         disk: Disk,
         blobs: BlobStore,
+        bodies: BodiesStore,
         durability: Durability = "disk",
         cleaner: Cleaner | None = None,
     ) -> None:
@@ -68,6 +77,7 @@ class Writer:
         self._disk = disk
         self._sync = durability == "disk"
         self._blobs = blobs
+        self._bodies = bodies
         self._cleaner = cleaner
         self._good_size = disk.size(fd)
         self._lock = threading.Lock()
@@ -75,6 +85,7 @@ class Writer:
         self._settled = threading.Condition(self._lock)
         self._gathered: list[bytes] = []
         self._gathered_blobs: dict[str, bytes] = {}
+        self._gathered_bodies: list[bytes] = []
         self._appended = 0
         self._committed = 0
         self._unsafe_bytes = 0
@@ -105,6 +116,14 @@ class Writer:
                 raise self._refusal()
             self._gathered_blobs[digest] = content
             self._unsafe_bytes += len(content)
+
+    def put_bodies(self, line: bytes) -> None:
+        """Take the bodies of a call, as a whole line; written before the journal's lines to come."""
+        with self._lock:
+            if self._refusal is not None:
+                raise self._refusal()
+            self._gathered_bodies.append(line)
+            self._unsafe_bytes += len(line)
 
     @property
     def committed(self) -> int:
@@ -139,6 +158,7 @@ class Writer:
             self._thread.join()
         if not already:
             _writers.discard(self)
+            self._bodies.close()
             self._disk.close(self._fd)
 
     def _closed(self) -> JournalError:
@@ -155,22 +175,25 @@ class Writer:
                     return
                 lines, self._gathered = self._gathered, []
                 blobs, self._gathered_blobs = self._gathered_blobs, {}
+                bodies, self._gathered_bodies = self._gathered_bodies, []
                 upto = self._appended
             try:
-                self._commit(lines, blobs)
+                self._commit(lines, blobs, bodies)
             except Exception as error:  # whatever it is, nothing after it may be reported as safe
                 self._break(error)
                 return
             with self._lock:
                 self._committed = upto
-                self._unsafe_bytes -= sum(map(len, lines)) + sum(map(len, blobs.values()))
+                self._unsafe_bytes -= sum(map(len, (*lines, *blobs.values(), *bodies)))
                 self._settled.notify_all()
             if (listener := self.on_commit) is not None:
                 _call(listener, upto)
 
-    def _commit(self, lines: list[bytes], blobs: dict[str, bytes]) -> None:
+    def _commit(self, lines: list[bytes], blobs: dict[str, bytes], bodies: list[bytes]) -> None:
         if blobs:
             self._blobs.put(blobs, sync=self._sync)
+        if bodies:
+            self._bodies.append(bodies, sync=self._sync)
         sealed = seal_all(lines)
         if self._cleaner is not None and (cleaned := self._cleaner.clean(lines, sealed)) is not None:
             sealed = seal_all(cleaned)
@@ -199,6 +222,7 @@ class Writer:
             self._refusal = refusal
             self._gathered.clear()
             self._gathered_blobs.clear()
+            self._gathered_bodies.clear()
             self._settled.notify_all()
         if (listener := self.on_broken) is not None:
             _call(listener, refusal())
@@ -210,6 +234,7 @@ class Writer:
         self._settled = threading.Condition(self._lock)
         self._gathered = []
         self._gathered_blobs = {}
+        self._gathered_bodies = []
         self._closing = True
         self._refusal = lambda: JournalError(
             f"the journal {self._path} belongs to the process that opened it, and this is a fork of that one"
