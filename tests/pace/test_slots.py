@@ -178,7 +178,7 @@ def told() -> Iterator[Told]:
 def test_the_attempt_is_told_when_it_waits_and_when_it_goes_on(name: str, told: Told) -> None:
     with slot(name, 1):
         told.words.append("inside")
-    assert told.words == ["waiting", "going", "inside"]
+    assert told.words == ["begun", "waiting", "going", "ended", "inside"]
 
 
 def test_the_attempt_is_told_that_it_goes_on_when_its_waiting_is_cancelled(name: str, told: Told) -> None:
@@ -196,7 +196,7 @@ def test_the_attempt_is_told_that_it_goes_on_when_its_waiting_is_cancelled(name:
             await asyncio.wait([waiter])
 
     asyncio.run(main())
-    assert told.words == ["waiting", "going"] * 2
+    assert told.words == ["begun", "waiting", "going", "ended"] * 2
 
 
 def test_two_widths_for_one_name_are_refused_with_the_remedy(name: str) -> None:

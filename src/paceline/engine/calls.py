@@ -21,8 +21,9 @@ from paceline.engine.ports import Attempted, Work
 if TYPE_CHECKING:
     from paceline.pace.calls import Call
 
-_counting: Final = threading.Lock()
-"""One for all attempts: it is held for a few additions, and most attempts never need it."""
+_counting: Final = threading.RLock()
+"""One for all attempts: it is held for a few additions, and most attempts never need it. Reentrant: an answer
+that nobody reads to its end is told of by a finalizer, which may run in the midst of this."""
 
 METRIC_OF_USAGE: Final = {
     "input": "input_tokens",
@@ -149,7 +150,8 @@ class CallsOfAttempt:
             # The answer was never wrong: nobody has asked. A resume asks once the account is in order.
             attempted.error_class = "infrastructure"
             attempted.exhausted = True
-        elif attempted.error_class in ("rate_limited", "transient"):
+        elif attempted.error_class in ("rate_limited", "transient") and last.first_token is None:
+            # An answer that broke off in its midst was not tried again below: the task had read a part of it.
             attempted.exhausted = True
         return attempted
 

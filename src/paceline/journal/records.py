@@ -215,7 +215,7 @@ class CallLine(_Line, frozen=True, kw_only=True, tag="call", gc=False):
     waited: float = 0.0
     """For its pool, and between tries."""
     tries: int = 1
-    """How often it was sent."""
+    """How often it was sent; 0 where it never could be."""
     streamed: bool = False
     simulated: bool = False
     """Answered by a simulated provider: nothing was paid, and nothing is known of a model by it."""

@@ -60,6 +60,11 @@ def read_answer(
     return _judged(status, headers, complaint_in(body), provider, now, secret)
 
 
+def read_head(headers: Mapping[str, str], *, provider: Provider = COMPATIBLE, now: float = 0.0) -> Reading:
+    """What an answer of status 200 means as long as nothing is known of its body."""
+    return Reading(advertised=advertised(headers, provider, now=now))
+
+
 def read_error(
     error: object,
     headers: Mapping[str, str] | None = None,

@@ -68,7 +68,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     waited: float = 0.0
     """Seconds in the pool and before being sent again, over all tries."""
     tries: int = 1
-    """How often it was sent."""
+    """How often it was sent; 0 where its pool was closed before it could be."""
     streamed: bool = False
     simulated: bool = False
     """Whether a simulated provider answered in place of the one that was asked."""

@@ -22,7 +22,10 @@ class _Watch:
     told: Told | None = None
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self,
+        name: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002  # the words of Python's import system
+        target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
         if name not in self.names:
             return None
@@ -32,7 +35,7 @@ class _Watch:
         finally:
             self.names = wanted
         if spec is not None and spec.loader is not None and self.told is not None:
-            spec.loader = _Telling(spec.loader, self.told)
+            spec.loader = _Telling(spec.loader, self.told)  # type: ignore[assignment]  # by its shape it is one
         return spec
 
 
@@ -65,6 +68,6 @@ def after_import(names: Collection[str], told: Told | None) -> None:
     """Call `told` with each of these modules once it is imported; with no names, no more."""
     _watch.names, _watch.told = names, told
     if names and _watch not in sys.meta_path:
-        sys.meta_path.insert(0, _watch)  # type: ignore[arg-type]  # a finder need not inherit from anything
+        sys.meta_path.insert(0, _watch)
     elif not names and _watch in sys.meta_path:
-        sys.meta_path.remove(_watch)  # type: ignore[arg-type]  # as above
+        sys.meta_path.remove(_watch)

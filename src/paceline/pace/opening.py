@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paceline.errors import UsageError
 from paceline.pace.desk import NO_LIMITS, Granting, desk_closed, installed
@@ -23,6 +23,9 @@ from paceline.pace.messages import FRESH, Grant, Limits, PoolId, Result
 from paceline.pace.pool import Closed, PoolFacts
 from paceline.pace.prices import Price
 from paceline.setting_kinds import LIMIT_NAMES, limits
+
+if TYPE_CHECKING:
+    from paceline.pace.door import Door
 
 OnClosed = Callable[[PoolId, Closed], None]
 
@@ -56,14 +59,28 @@ class Opening:
 
     @contextmanager
     def _opened(self, on_closed: OnClosed | None) -> Iterator[Granting]:
-        desk = DeskOnDemand(self._desk, on_closed)
+        desk = self.desk(on_closed)
         try:
             with installed(desk), self._doors(desk):
                 yield desk
         finally:
             desk.close()
 
-    def _desk(self) -> Granting:
+    @contextmanager
+    def _doors(self, desk: Granting) -> Iterator[None]:
+        if not self.http:
+            yield
+            return
+        from paceline.pace.transport import install
+
+        with install(self.door(desk)):
+            yield
+
+    def desk(self, on_closed: OnClosed | None = None) -> Granting:
+        """A desk that nobody has installed."""
+        return DeskOnDemand(self._made, on_closed)
+
+    def _made(self) -> Granting:
         from paceline.pace.sharing import open_desk
 
         return open_desk(
@@ -75,15 +92,11 @@ class Opening:
             state=self.state,
         )
 
-    @contextmanager
-    def _doors(self, desk: Granting) -> Iterator[None]:
-        if not self.http:
-            yield
-            return
-        from paceline.pace.transport import Door, install
+    def door(self, desk: Granting) -> Door:
+        """A door that asks this desk."""
+        from paceline.pace.door import Door
 
-        with install(Door(desk, redirect=self.redirect, prices=self.prices)):
-            yield
+        return Door(desk, redirect=self.redirect, prices=self.prices)
 
 
 class DeskOnDemand:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import lru_cache
-from types import ModuleType
 from typing import Any, Literal
 
 from paceline.pace.events import Events, Opaque
@@ -65,7 +64,9 @@ class _Stream:
         self._passage.end("closed")
 
 
-class _ThreadStream(_Stream):
+class ThreadStream(_Stream):
+    """For a thread."""
+
     def __iter__(self) -> Iterator[bytes]:
         held, self._held = self._held, []
         try:
@@ -87,7 +88,9 @@ class _ThreadStream(_Stream):
             self._passage.end("closed")
 
 
-class _LoopStream(_Stream):
+class LoopStream(_Stream):
+    """For a coroutine."""
+
     async def __aiter__(self) -> AsyncIterator[bytes]:
         held, self._held = self._held, []
         try:
@@ -118,10 +121,7 @@ async def close_iterator(rest: Any) -> None:
         await close()
 
 
-@lru_cache(maxsize=4)
-def stream_classes(library: ModuleType) -> tuple[type[Any], type[Any]]:
-    """The two kinds of stream as the library wants them: its clients check for its own base classes."""
-    return (
-        type("PacedStream", (_ThreadStream, library.SyncByteStream), {}),
-        type("PacedAsyncStream", (_LoopStream, library.AsyncByteStream), {}),
-    )
+@lru_cache(maxsize=8)
+def stream_class(kind: type[Any], base: type[Any]) -> type[Any]:
+    """A kind of stream as a library wants it: its clients check for their own base class."""
+    return type(kind.__name__, (kind, base), {})

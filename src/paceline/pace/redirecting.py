@@ -20,8 +20,7 @@ def redirected(request: Any, seen: Seen, base: str) -> Any:
     prefix = _PATHS.get(seen.endpoint.wire)
     if prefix is None or not seen.endpoint.name.startswith("/"):
         raise UsageError(
-            f"{seen.pool} cannot be rehearsed: "
-            f"the simulated provider does not speak like {seen.provider.name}",
+            f"{seen.pool} cannot be rehearsed: no simulated provider speaks like {seen.provider.name}",
             hint="it speaks the formats of OpenAI (chat completions, responses) and of Anthropic (messages)",
         )
     headers = [

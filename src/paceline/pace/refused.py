@@ -19,6 +19,8 @@ from paceline.errors import PaceError
 from paceline.pace.providers import Wire
 
 NO_RETRY: Final = {"x-should-retry": "false"}
+SHORTEST_KEY: Final = 4
+"""What is shorter is no secret, and may be part of any word."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -29,16 +31,54 @@ class Refusal(msgspec.Struct, frozen=True):
     content_type: str = "application/json"
 
     @classmethod
-    def of(cls, response: Any, body: bytes) -> Refusal:
-        """The refusal that came, without the headers that belong to one answer only."""
-        if response.headers.get("content-encoding", "identity") != "identity":
-            body = type(response)(200, headers=response.headers, content=body).content
-        return cls(response.status_code, body, response.headers.get("content-type", "application/json"))
+    def of(cls, response: Any) -> Refusal:
+        """A refusal that came, without the headers that belong to one answer only."""
+        return cls(
+            response.status_code,
+            unpacked(response, b"".join(response.stream)),
+            response.headers.get("content-type", "application/json"),
+        )
 
     def response(self, library: ModuleType) -> Any:
         """The same as an answer of the library that the caller uses."""
         headers = {**NO_RETRY, "content-type": self.content_type}
         return library.Response(self.status, headers=headers, content=self.body)
+
+
+def unpacked(response: Any, body: bytes) -> bytes:
+    """The body of an answer as it was before it was compressed for the way; nothing, where it is broken."""
+    coding = response.headers.get("content-encoding", "identity")
+    if coding == "identity":
+        return body
+    try:
+        content: bytes = type(response)(200, headers={"content-encoding": coding}, content=body).content
+        return content
+    except Exception:  # its caller will be told so by the library
+        return b""
+
+
+def masked(raw: bytes, secret: str) -> bytes:
+    """Bytes without the key."""
+    told = secret.encode()
+    return raw.replace(told, b"[key]") if len(told) >= SHORTEST_KEY else raw
+
+
+_OF_THE_BODY: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+
+
+def without_key(response: Any, body: bytes, secret: str, library: ModuleType) -> Any:
+    """An answer that says no, without the key of the one who asked: its words end up in logs and reports."""
+    plain = unpacked(response, body)
+    content = masked(plain, secret)
+    if content == plain:
+        return response
+    headers = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _OF_THE_BODY]
+    return library.Response(
+        response.status_code,
+        headers=headers,
+        content=content,
+        extensions=response.extensions,
+    )
 
 
 class _Kind(msgspec.Struct, frozen=True):

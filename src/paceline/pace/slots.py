@@ -98,11 +98,15 @@ def _waiting() -> Iterator[None]:
     if listener is None:
         yield
         return
+    # Waiting for a slot is a call of its own, which is over when the block begins: what the block does is
+    # work, and other calls of the attempt may be under way while this one waits.
+    listener.begun()
     listener.waiting()
     try:
         yield
     finally:
         listener.going()
+        listener.ended(None)
 
 
 def _desk(n: int) -> Desk:

@@ -82,7 +82,9 @@ class Bill:
         self._picos = self._nanos = 0
 
     def add(self, line: CallLine) -> None:
-        """Put a call on the bill."""
+        """Put a call on the bill; one that was turned away before it was ever sent is none."""
+        if not line.tries:
+            return
         self._calls += 1
         self._tries += line.tries
         self._failed += line.outcome != "ok"
