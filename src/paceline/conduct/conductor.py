@@ -134,7 +134,7 @@ class Conductor:
         if ledger is not None:
             self._count_done(ledger.tally(), source.reasons)
         todo = ToDo(source=source, ledger=ledger, cases=cases, order=order, digest=digest)
-        self.gauge.expected = self._expected_of_all(todo)
+        self.gauge.expected = self.expected_of_all(todo)
         return todo
 
     def _count_done(self, tally: Tally, reopened: Mapping[str, int]) -> None:
@@ -196,7 +196,7 @@ class Conductor:
             return await self._carry_out(owns_process=owns_process)
 
     async def _carry_out(self, *, owns_process: bool) -> Finished:
-        todo, opened = self._open()
+        todo, opened = self.open()
         ledger = todo.ledger
         progress = self._progress()
         with opened as recorder, self.pacing.opened():
@@ -206,9 +206,9 @@ class Conductor:
                 executor=executor,
                 recorder=recorder,
                 plan=self.plan,
-                listeners=self._listeners(progress),
+                listeners=self.listeners(progress),
                 gauge=self.gauge,
-                spent=self._spent(ledger),
+                spent=self.spent(ledger),
                 clock=self.clock,
             )
             started = self.clock.now()
@@ -272,7 +272,7 @@ class Conductor:
             isolated=self.options.isolation == "process", has_hooks=self.options.lifecycle is not None
         )
 
-    def _open(self) -> tuple[ToDo, Record]:
+    def open(self) -> tuple[ToDo, Record]:
         """What there is to do, and the record to write it to, which nobody else writes from here on."""
         while True:
             todo = self.prepare()
@@ -285,7 +285,8 @@ class Conductor:
         assert self.path is not None
         return self.path
 
-    def _spent(self, ledger: Ledger | None) -> Spent:
+    def spent(self, ledger: Ledger | None) -> Spent:
+        """What earlier processes have spent, where a budget asks for it."""
         if ledger is None or self.path is None or self.plan.budget == Budget():
             return Spent()
         return spent_before(self.path, ledger, retry_errors=self.options.retry_errors)
@@ -308,7 +309,7 @@ class Conductor:
             git=git_commit(Path.cwd()),
             command=self.job.command or command(),
             directory=str(Path.cwd()),
-            expected=self._expected_of_all(todo),
+            expected=self.expected_of_all(todo),
         )
         return recorder_at(
             self.path,
@@ -319,19 +320,20 @@ class Conductor:
             reasons=todo.source.reasons,
         )
 
-    def _expected_of_all(self, todo: ToDo) -> int | None:
+    def expected_of_all(self, todo: ToDo) -> int | None:
         """How many keys the run has: a selection narrows what this process does, not what the run is."""
         expected = todo.source.expected
         before = todo.ledger.expected if todo.ledger is not None and self.job.keep is not None else None
         return expected if before is None or expected is None else max(before, expected)
 
     def _executor(self) -> Executor:
-        executor = self._plain_executor()
+        executor = self.plain_executor(self._widest)
         if not self._finds_width or not self.options.adaptive:
             return executor
         return UnseenCalls(executor, window=AUTO_CONCURRENCY)
 
-    def _plain_executor(self) -> Executor:
+    def plain_executor(self, concurrency: int) -> Executor:
+        """Where the task is carried out; so many attempts at a time at most."""
         options, tasks = self.options, self.job.tasks
         around = self.tracing.attempt if self.tracing is not None else None
         if options.isolation == "process":
@@ -339,20 +341,21 @@ class Conductor:
 
             return ProcessExecutor(
                 tasks,
-                concurrency=self._widest,
+                concurrency=concurrency,
                 around=around,
                 doors=self.pacing.opening if self.pacing.listens else None,
             )
         return LocalExecutor(
             tasks,
-            concurrency=self._widest,
+            concurrency=concurrency,
             inline=options.debug,
             around=around,
             clock=self.clock,
             listens=self.pacing.listens,
         )
 
-    def _listeners(self, progress: Progress | None) -> list[Listener]:
+    def listeners(self, progress: Progress | None) -> list[Listener]:
+        """All who are told of what happens."""
         return [
             each
             for each in (self.tracing, self.forecast, progress, *self.job.listeners, self.options.on_event)
@@ -399,7 +402,7 @@ class Conductor:
         source, digest = todo.source, todo.digest
         if ending.error is None:
             # A selection has not gone through all the keys of a run that was begun without one.
-            if source.exhausted and source.digest.keys == self._expected_of_all(todo):
+            if source.exhausted and source.digest.keys == self.expected_of_all(todo):
                 manifest = ManifestLine(
                     keys=source.digest.keys, digest=source.digest.hexdigest(), dataset=digest
                 )

@@ -27,7 +27,7 @@ def guarded(run: Run, record: Record, *, owns_process: bool, watched: bool) -> I
     owns_process = owns_process and threading.current_thread() is threading.main_thread()
     with contextlib.ExitStack() as guards:
         if watched:
-            watch = _watch_over(run, record, may_end_process=owns_process)
+            watch = watch_over(run, record, may_end_process=owns_process)
             guards.callback(watch.close)
         came: list[signal.Signals] = []
         if owns_process:
@@ -36,7 +36,8 @@ def guarded(run: Run, record: Record, *, owns_process: bool, watched: bool) -> I
         yield came
 
 
-def _watch_over(run: Run, record: Record, *, may_end_process: bool) -> LoopWatch:
+def watch_over(run: Run, record: Record, *, may_end_process: bool) -> LoopWatch:
+    """Watch over the loop until it is closed: who blocks it is named, and for good is not for ever."""
     loop, plan = asyncio.get_running_loop(), run.plan
 
     def blocked(seconds: float, where: str) -> None:

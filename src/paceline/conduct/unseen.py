@@ -16,7 +16,7 @@ from typing import Final
 
 from paceline.engine.executors.places import clock_held
 from paceline.engine.ports import Attempted, Executor, Work
-from paceline.pace.desk import Desk
+from paceline.pace.desk import Desk, Granting
 from paceline.pace.learned import Learned, LearnedLimits
 from paceline.pace.messages import Cause, Outcome, PoolId, Result
 from paceline.pace.pool import PoolFacts
@@ -46,9 +46,11 @@ class UnseenCalls:
     """An executor that has attempts wait for a place in their variant's pool, while their calls are
     unseen."""
 
-    def __init__(self, executor: Executor, *, window: int) -> None:
+    def __init__(self, executor: Executor, *, window: int = 1, desk: Granting | None = None) -> None:
+        """`window`: where such pools begin, unless they are kept at a desk that somebody else looks after."""
         self._executor = executor
-        self._desk = Desk(learned=_Start(window))
+        self._desk = desk or Desk(learned=_Start(window))
+        self._is_own = desk is None
         self._seen: set[str] = set()
         """Variants whose calls are seen."""
 
@@ -59,7 +61,11 @@ class UnseenCalls:
 
     def facts(self) -> list[PoolFacts]:
         """Of the pools of variants whose calls are unseen."""
-        return [each for each in self._desk.facts() if each.id.model not in self._seen]
+        return [
+            each
+            for each in self._desk.facts()
+            if each.id.provider == PROVIDER and each.id.model not in self._seen
+        ]
 
     async def start(self) -> None:
         """Make the executor within ready."""
@@ -67,7 +73,8 @@ class UnseenCalls:
 
     async def stop(self) -> None:
         """Let go of everything."""
-        self._desk.close()
+        if self._is_own:
+            self._desk.close()
         await self._executor.stop()
 
     async def attempt(self, work: Work) -> Attempted:

@@ -39,6 +39,8 @@ LONGEST_BLOCK_S: Final = 120.0
 """No provider is believed that asks for more; the breaker's probes find out."""
 PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 8.0
+FIXED_PAUSE_S: Final = 0.5
+"""After a rejection that does not say how long, where nothing is to be found out."""
 LOST: Final = 3
 """Cuts in a row without a call let in after them: from here on, one call at a time."""
 START_MARGIN: Final = 0.95
@@ -186,6 +188,11 @@ class Controller:
     def _rejected(self, flight: Flight, result: Result, others: Collection[Flight], now: float) -> None:
         self._block(result.retry_after, now)
         if not self._adaptive:
+            if result.retry_after is None:
+                # Nothing is learned here; but who was just turned away is not to knock again at once.
+                self.blocked_until = max(
+                    self.blocked_until, now + FIXED_PAUSE_S * (0.5 + self._dice.random())
+                )
             return
         cause = result.cause or "unknown"
         if cause == "concurrency":

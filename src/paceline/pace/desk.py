@@ -34,6 +34,8 @@ from paceline.pace.turnstile import Turnstile
 from paceline.pace.waiters import Acquiring, Waiter, WaiterT
 
 NO_LIMITS: Final = Limits()
+OnSettled = Callable[[Grant, Result, float], None]
+"""Told of a call that has ended, how, and when."""
 _GIVEN_BACK: Final = Result(outcome="cancelled")
 
 
@@ -111,6 +113,7 @@ class Desk(Acquiring):
         self._paused = False
         self._closed = False
         self.on_closed: Callable[[PoolId, Closed], None] | None = None
+        self._on_settled: OnSettled | None = None
 
     def enter(self, ask: Ask, waiter: Callable[[Ask, float], WaiterT]) -> Grant | WaiterT:
         with self._inside:
@@ -166,14 +169,22 @@ class Desk(Acquiring):
             line = self._lines.get(name)
             return line.pool.closed if line else None
 
-    def limit(self, ceiling: Callable[[PoolId], Limits]) -> None:
-        """Keep every pool to other limits from now on."""
+    def limit(self, ceiling: Callable[[PoolId], Limits], *, adaptive: bool | None = None) -> None:
+        """Keep every pool to other limits from now on, and, where `adaptive` is given, to nothing else or
+        not."""
         with self._inside:
             self._ceiling = ceiling
+            self._adaptive = self._adaptive if adaptive is None else adaptive
             now = self.now()
             for name, line in self._lines.items():
-                line.pool.limit(ceiling(name), now)
+                line.pool.limit(ceiling(name), now, adaptive=self._adaptive)
                 self._go_on(line, now)
+
+    def when_settled(self, tell: OnSettled | None) -> None:
+        """Whom to tell of each call that has ended, with the lock held: must neither wait nor ask the
+        desk."""
+        with self._inside:
+            self._on_settled = tell
 
     def take_over(self, waiters: Iterable[Waiter], held: Iterable[Grant]) -> None:
         """Go on where another desk ended: with those in line at it, and the calls it had granted."""
@@ -242,6 +253,8 @@ class Desk(Acquiring):
             return  # settled before
         line.held.remove(grant.id)
         line.pool.settle(grant.id, result, now)
+        if self._on_settled is not None:
+            self._on_settled(grant, result, now)
         self._go_on(line, now)
 
     def _go_on(self, line: _Line, now: float) -> None:

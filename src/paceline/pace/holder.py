@@ -127,6 +127,11 @@ class Holder:
         self._stopped = True
         self._ring()
 
+    def limit(self, own: Ceiling, *, adaptive: bool | None = None) -> None:
+        """Other limits of this process from now on; see `Desk.limit`."""
+        self._own = own
+        self._set_limits(adaptive=adaptive)
+
     def shut(self, pool: PoolId, closed: Closed) -> None:
         """Tell everybody that a pool has closed."""
         for client in list(self._clients):
@@ -270,9 +275,10 @@ class Holder:
             self._set_limits()
             self._tell_how_many()
 
-    def _set_limits(self) -> None:
-        ceilings = [self._own, *(client.ceiling for client in self._clients if client.ceiling is not None)]
-        self._desk.limit(lambda pool: strictest(ceiling(pool) for ceiling in ceilings))
+    def _set_limits(self, *, adaptive: bool | None = None) -> None:
+        clients = [client.ceiling for client in list(self._clients) if client.ceiling is not None]
+        ceilings = [self._own, *clients]
+        self._desk.limit(lambda pool: strictest(ceiling(pool) for ceiling in ceilings), adaptive=adaptive)
 
     def _tell_how_many(self) -> None:
         ready = [client for client in self._clients if client.ready]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 
+from paceline.pace.buckets import Bucket
 from paceline.pace.controller import Controller, Flight
 from paceline.pace.learned import Learned
 from paceline.pace.messages import Grant, Limits, PoolId
@@ -51,13 +52,20 @@ class JointPool(Pool):
             grant.id, now, grant.tokens, among=len(self._flights) + 1, probe=False
         )
 
-    def limit(self, limits: Limits, now: float) -> None:
+    def limit(self, limits: Limits, now: float, *, adaptive: bool | None = None) -> None:
         """Keep to other limits from now on, with what was learned under those before."""
-        if limits == self.limits:
+        adaptive = self._adaptive if adaptive is None else adaptive
+        if limits == self.limits and adaptive == self._adaptive:
             return
-        self.limits = limits
-        blocked_until = self._control.blocked_until
-        self._control = Controller(
-            limits=limits, start=self.learned(now), adaptive=self._adaptive, dice=self._dice, now=now
-        )
-        self._control.blocked_until = blocked_until
+        before, learned = self._control, self.learned(now)
+        self.limits, self._adaptive = limits, adaptive
+        self._control = Controller(limits=limits, start=learned, adaptive=adaptive, dice=self._dice, now=now)
+        self._control.blocked_until = before.blocked_until
+        # Another limit is no reason for another burst.
+        self._control.requests.at_most(_left(before.requests, now), now)
+        self._control.tokens.at_most(_left(before.tokens, now), now)
+
+
+def _left(bucket: Bucket, now: float) -> float:
+    """What may still be drawn at once; one call's worth where nothing was counted so far."""
+    return bucket.unit if bucket.rate is None else bucket.level(now)

@@ -33,7 +33,7 @@ from typing import Final
 import msgspec
 
 from paceline.pace.ceilings import limits_for
-from paceline.pace.desk import NO_LIMITS, Desk, Granting, desk_closed, pool_closed
+from paceline.pace.desk import NO_LIMITS, Desk, Granting, OnSettled, desk_closed, pool_closed
 from paceline.pace.holder import Holder
 from paceline.pace.learned import NAME, LearnedLimits, state_directory
 from paceline.pace.meeting import Lock, Meeting, not_for_children
@@ -159,6 +159,19 @@ class SharedDesk(Acquiring):
             self._inside.leave((grant, result))
         else:
             self._desk.settle(grant, result)
+
+    def limit(self, ceiling: Callable[[PoolId], Limits], *, adaptive: bool | None = None) -> None:
+        """As a desk does it; only for whoever holds it."""
+        assert self._desk is not None, "the limits of a desk are set where it is"
+        if self._holder is not None:
+            self._holder.limit(ceiling, adaptive=adaptive)
+        else:
+            self._desk.limit(ceiling, adaptive=adaptive)
+
+    def when_settled(self, tell: OnSettled | None) -> None:
+        """As a desk does it; only for whoever holds it."""
+        assert self._desk is not None, "calls are settled where the desk is"
+        self._desk.when_settled(tell)
 
     def facts(self) -> list[PoolFacts]:
         """How all pools stand, with the calls of other runs. A client asks, and does not wait for long."""
