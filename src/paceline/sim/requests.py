@@ -34,13 +34,14 @@ class Request(NamedTuple):
 
     method: str
     path: str
-    """Without the query, which means nothing here."""
+    """Without the query."""
     headers: dict[str, str]
     """By their names in small letters; of several with one name, all, with commas between them."""
     body: bytes
     keep_alive: bool
     chunks: bool
     """Whether the client understands an answer in chunks."""
+    query: str = ""
 
 
 class Malformed(Exception):
@@ -198,8 +199,8 @@ def parsed_head(head: bytes) -> Request:
     connection = headers.get("connection", "").lower()
     newer = line[3] == b"1"
     keep_alive = "close" not in connection if newer else "keep-alive" in connection
-    path = line[2].decode("latin-1").partition("?")[0]
-    return Request(line[1].decode(), path, headers, b"", keep_alive, newer)
+    path, _, query = line[2].decode("latin-1").partition("?")
+    return Request(line[1].decode(), path, headers, b"", keep_alive, newer, query)
 
 
 def _check_length(headers: dict[str, str]) -> None:
