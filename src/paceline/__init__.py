@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from paceline.engine.lifecycle import CaseLifecycle
     from paceline.errors import PacelineError
     from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext
+    from paceline.pace.clients import paced_client
+    from paceline.pace.slots import slot
     from paceline.report import EvaluationReport, Report
     from paceline.suite import Suite
     from paceline.tasks import increment_eval_metric, set_eval_attribute
@@ -56,8 +58,10 @@ __all__ = [
     "evaluate",
     "evaluate_sync",
     "increment_eval_metric",
+    "paced_client",
     "rescore",
     "set_eval_attribute",
+    "slot",
     "verify",
 ]
 
@@ -85,8 +89,10 @@ _HOMES = {
     "evaluate": "paceline.api",
     "evaluate_sync": "paceline.api",
     "increment_eval_metric": "paceline.tasks",
+    "paced_client": "paceline.pace.clients",
     "rescore": "paceline.api",
     "set_eval_attribute": "paceline.tasks",
+    "slot": "paceline.pace.slots",
     "verify": "paceline.api",
 }
 

@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_type
 
+import anthropic
+import httpx
+import httpx2
+import openai
+
 import paceline
 from paceline import (
     Abandoned,
@@ -34,8 +39,10 @@ from paceline import (
     evaluate,
     evaluate_sync,
     increment_eval_metric,
+    paced_client,
     rescore,
     set_eval_attribute,
+    slot,
     verify,
 )
 from paceline.engine.events import AnyEvent, Gauge
@@ -214,6 +221,22 @@ def with_a_listener() -> None:
         dataset.evaluate_sync(ask, on_event=on_event)
     except RunInterrupted as interrupted:
         assert_type(interrupted.report, Report)
+
+
+async def with_shared_resources() -> None:
+    async with slot("docs-mcp", 3):
+        print("one of three")
+    with slot("docs-mcp", 3):
+        print("on a thread")
+    assert_type(paced_client(), httpx2.Client)
+    assert_type(paced_client(httpx2.AsyncClient, limits={"rpm": 600}), httpx2.AsyncClient)
+    assert_type(paced_client(httpx.Client, headers={"x-team": "evals"}), httpx.Client)
+    openai.AsyncOpenAI(http_client=paced_client(openai.DefaultAsyncHttpxClient))
+    anthropic.Anthropic(http_client=paced_client())
+
+    async with slot("docs-mcp"):  # type: ignore[call-arg]  # how many?
+        pass
+    paced_client(limits=600)  # type: ignore[call-overload]  # of what?
 
 
 suite = Suite(dataset=dataset, task=ask, name="capitals")

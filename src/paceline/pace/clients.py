@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Mapping
 from functools import partial
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 import msgspec
 
@@ -28,6 +28,11 @@ from paceline.errors import UsageError
 from paceline.pace.door import Door
 from paceline.pace.opening import Opening, stated
 from paceline.pace.transport import LIBRARIES, OWN, stand, stand_down
+
+if TYPE_CHECKING:
+    import httpx2
+
+ClientT = TypeVar("ClientT")
 
 CONNECTIONS: Final = 4_096
 """More than any window that a pool opens: what bounds calls is the pace."""
@@ -37,6 +42,14 @@ LONGEST_ANSWER_S: Final = 600.0
 CONNECT_S: Final = 5.0
 
 
+@overload
+def paced_client(
+    kind: None = None, *, limits: Mapping[str, Any] | None = None, **options: Any
+) -> httpx2.Client: ...
+@overload
+def paced_client(
+    kind: type[ClientT], *, limits: Mapping[str, Any] | None = None, **options: Any
+) -> ClientT: ...
 def paced_client(
     kind: type[Any] | None = None, *, limits: Mapping[str, Any] | None = None, **options: Any
 ) -> Any:
