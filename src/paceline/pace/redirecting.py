@@ -6,6 +6,7 @@ The request is the same but for where it goes, and for the key: that of the real
 from __future__ import annotations
 
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from paceline.errors import UsageError
 from paceline.pace.requests import KEY_HEADERS, Seen
@@ -23,8 +24,11 @@ def redirected(request: Any, seen: Seen, base: str) -> Any:
             f"{seen.pool} cannot be rehearsed: no simulated provider speaks like {seen.provider.name}",
             hint="it speaks the formats of OpenAI (chat completions, responses) and of Anthropic (messages)",
         )
+    # The library gives no host to a request that it is given the stream of.
+    host = urlsplit(base).netloc.encode()
     headers = [
-        (name, _without_key(name, value)) for name, value in request.headers.raw if name.lower() != b"host"
+        (name, host if name.lower() == b"host" else _without_key(name, value))
+        for name, value in request.headers.raw
     ]
     return type(request)(
         request.method,
