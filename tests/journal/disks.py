@@ -177,6 +177,10 @@ class RecordingDisk(OsDisk):
         self.done.append(("sync", self._names[fd]))
         super().sync(fd)
 
+    def truncate(self, fd: int, size: int) -> None:
+        self.done.append(("cut", self._names[fd]))
+        super().truncate(fd, size)
+
     def replace(self, source: Path, target: Path) -> None:
         self.done.append(("replace", target.name))
         super().replace(source, target)

@@ -15,7 +15,7 @@ from paceline.journal import Damaged, Entry, Journal, Ledger, Recorded, locate, 
 from paceline.journal.encoding import encode_line, seal
 from paceline.journal.records import FORMAT, Line
 from paceline.journal.redaction import Redactor
-from tests.journal.disks import HastyDisk
+from tests.journal.disks import HastyDisk, RecordingDisk
 from tests.journal.lines import begin, file_of, finished, lines, outcome, run_line
 
 PLAIN = Redactor()
@@ -176,6 +176,22 @@ def test_garbage_at_the_end_is_cut_off_and_kept_even_if_it_ends_with_a_newline(t
             assert journal.recovery.torn_copy == tmp_path / f"run.jsonl.torn-{number}"
             assert journal.recovery.torn_copy.read_bytes() == tail
         assert place.read_bytes() == good
+
+
+def test_a_tail_is_cut_off_only_when_its_copy_is_safe(tmp_path: Path) -> None:
+    place = tmp_path / "run.jsonl"
+    place.write_bytes(file_of(run_line()) + b'{"kind')
+    disk = RecordingDisk()
+    Journal.open(place, redactor=PLAIN, disk=disk).close()
+    assert disk.done == [
+        ("write", "run.jsonl.torn-1.part"),
+        ("sync", "run.jsonl.torn-1.part"),
+        ("replace", "run.jsonl.torn-1"),
+        ("sync directory", tmp_path.name),
+        ("cut", "run.jsonl"),
+        ("sync", "run.jsonl"),
+        ("sync directory", tmp_path.name),
+    ]
 
 
 def test_a_last_line_that_someone_edited_wrongly_is_left_for_them_to_see(tmp_path: Path) -> None:
