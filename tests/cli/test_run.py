@@ -281,3 +281,33 @@ def test_debug_lets_a_debugger_in_where_the_task_raises(shell: Shell, suite: Pat
             told += ours.read(1024)
         process.communicate(timeout=30)
     assert process.returncode == 1
+
+
+# Directories
+
+
+def test_a_suite_that_changes_directory_when_it_is_loaded_is_recorded_where_the_command_was_typed(
+    shell: Shell,
+) -> None:
+    shell.write("deep/data.txt", "7")
+    shell.write("deep/paceline.toml", "repeat = 3\n")
+    shell.write(
+        "deep/moves.py",
+        """
+        import os
+        from pathlib import Path
+        from paceline import Case, Dataset
+
+        os.chdir(Path(__file__).parent)
+        dataset = Dataset(cases=[Case(name="case", inputs=1)], evaluators=[lambda output: output == 7])
+
+        def task(n):
+            return int(Path("data.txt").read_text())
+        """,
+    )
+    for command in (["run", "deep/moves.py", "-o", "out"], ["resume", "out"], ["run", "deep/moves.py"]):
+        told = shell.runs(*command)
+        assert told.returncode == 0, told.stderr
+        assert "1 of 1" in told.stdout, "the settings are those of where it was typed"
+    assert {path.name for path in shell.folder.iterdir()} == {"deep", "out", "runs"}
+    assert not (shell.folder / "deep" / "runs").exists()

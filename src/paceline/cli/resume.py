@@ -13,6 +13,7 @@ from paceline.cli import rescore, run
 from paceline.cli.run import run_flags
 from paceline.cli.verb import Verb, given_of, warn
 from paceline.errors import UsageError
+from paceline.journal.places import shown
 
 if TYPE_CHECKING:
     from paceline.journal.records import RunLine
@@ -51,19 +52,13 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> int:
     line = _started_by(path)
     written = line.command
     starter, start = STARTERS[written[1]]
-    params = {**starter.make_context(written[1], written[2:]).params, **ONCE, "output": _from_here(path)}
+    params = {**starter.make_context(written[1], written[2:]).params, **ONCE, "output": shown(path)}
     if line.rescored_from:
         params["run"] = line.rescored_from  # "the latest" is another one by now
     overruled = given_of(given, ctx)
     if unknown := sorted(set(overruled) - set(params)):
         raise UsageError(f"`paceline {written[1]}` takes no {', '.join(unknown)}", hint="leave it out")
     return start(written, {**params, **overruled})
-
-
-def _from_here(path: Path) -> str:
-    """A path as people like to read it: relative, where it lies below the current directory."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _started_by(path: Path) -> RunLine:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -150,6 +152,7 @@ def _job(call: Call) -> tuple[Job, Effective]:
         put_stand_in_keys()  # before the suite is loaded: it may make its client at once
     from paceline.suite import load_suite
 
+    here = Path.cwd()
     suite = load_suite(
         call.target or ".",
         task=call.task,
@@ -157,6 +160,8 @@ def _job(call: Call) -> tuple[Job, Effective]:
         evaluators=call.evaluators,
         field_map=read_map(call.mapping),
     )
+    there = Path.cwd()
+    os.chdir(here)
     chosen = effective(call.flags, suite=suite)
     for warning in chosen.warnings:
         warn(f"warning: {warning}")
@@ -178,7 +183,19 @@ def _job(call: Call) -> tuple[Job, Effective]:
         keep=selection(filter_=call.filter_, sample=call.sample, limit=call.limit, seed=chosen["seed"]),
         command=call.written,
     )
+    if there != here:
+        job = _held_to(here, job)
+        os.chdir(there)
     return job, chosen
+
+
+def _held_to(here: Path, job: Job) -> Job:
+    """The same job where a suite has changed the directory when it was loaded: its code may rely on that, but
+    what was typed starts from where it was typed."""
+    options = job.options
+    journal = here / options.journal if options.journal else options.journal
+    options = replace(options, journal=journal, runs=here / (options.runs or "runs"))
+    return replace(job, options=options, directory=str(here))
 
 
 def _mention_unfinished(job: Job) -> None:

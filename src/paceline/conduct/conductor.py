@@ -39,7 +39,6 @@ from paceline.engine.source import OpenKeys, turns_of
 from paceline.errors import JournalError
 from paceline.evaluators.prepare import prepare
 from paceline.journal.ledger import Ledger, Tally
-from paceline.journal.memory import MemoryJournal
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
 from paceline.journal.redaction import Redactor
 from paceline.report import Report
@@ -236,7 +235,8 @@ class Conductor:
             unknown = run.purse.unknown
             todo.source.let_go()
             del ledger, todo
-        report = Report.read(recorder if isinstance(recorder, MemoryJournal) else self._report_path())
+        # By the record itself: a path may lead elsewhere by now, where the task has changed its directory.
+        report: Report[Any, Any, Any] = Report(recorder.source(), path=self.path)
         return Finished(report=report, ending=ending, interrupts=interrupted, unknown_cost=unknown)
 
     def _pulse(self, run: Run, executor: Executor) -> Pulse:
@@ -281,10 +281,6 @@ class Conductor:
             except Overtaken:
                 continue
 
-    def _report_path(self) -> Path:
-        assert self.path is not None
-        return self.path
-
     def spent(self, ledger: Ledger | None) -> Spent:
         """What earlier processes have spent, where a budget asks for it."""
         if ledger is None or self.path is None or self.plan.budget == Budget():
@@ -308,7 +304,7 @@ class Conductor:
             versions=versions(),
             git=git_commit(Path.cwd()),
             command=self.job.command or command(),
-            directory=str(Path.cwd()),
+            directory=self.job.directory or str(Path.cwd()),
             expected=self.expected_of_all(todo),
         )
         return recorder_at(

@@ -46,6 +46,8 @@ class Job:
     keep: Callable[[Iterable[Named]], Iterable[Named]] | None = None
     """Narrows the cases down to those that are wanted."""
     command: list[str] = field(default_factory=list)
+    directory: str = ""
+    """Where that was typed, if the process is elsewhere by now."""
     listeners: tuple[Listener, ...] = ()
     """Told beside `options.on_event`, each on its own account: one that raises does not silence another."""
 

@@ -75,6 +75,7 @@ class RowFile:
         self, path: Path | str, *, mapping: Mapping[str, str] | None = None, fmt: Format | None = None
     ) -> None:
         self.path = Path(path)
+        self._at = self.path.absolute()  # a task that changes its directory does not lose it
         told = fmt or _format_told_by(self.path)
         if told not in ("jsonl", "csv", "tsv"):
             raise DatasetError(
@@ -115,7 +116,7 @@ class RowFile:
 
     def check(self, progress: Progress | None = None) -> RowSummary:
         """Go through the file once; raise a DatasetError that names all that is wrong with it."""
-        stamp = stamp_of(self.path)
+        stamp = stamp_of(self.path, self._at)
         if self._checked is None or self._checked.stamp != stamp:
             self._checked = None
             self._checked = self._check(stamp, progress)
@@ -185,7 +186,7 @@ class RowFile:
         stamp = self._checked.stamp if self._checked else None
         plans: dict[Shape, Plan | Refused] = {}
         found: AnyCase | Refused
-        for line, row in read_rows(self.path, self.fmt, watch=watch, stamp=stamp):
+        for line, row in read_rows(self.path, self.fmt, watch=watch, stamp=stamp, at=self._at):
             if isinstance(row, Refused):
                 yield line, row
                 continue

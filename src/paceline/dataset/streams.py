@@ -47,25 +47,30 @@ class Watch(NamedTuple):
 Stamp: TypeAlias = tuple[int, ...]
 
 
-def stamp_of(path: Path) -> Stamp:
-    """What changes when a file does."""
+def stamp_of(path: Path, at: Path | None = None) -> Stamp:
+    """What changes when a file does; it lies `at` this place, and is called as its `path`."""
     try:
-        facts = path.stat()
+        facts = (at or path).stat()
     except OSError as error:
         raise _not_there(path, error)
     return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def read_rows(
-    path: Path, fmt: Format, *, watch: Watch | None = None, stamp: Stamp | None = None
+    path: Path,
+    fmt: Format,
+    *,
+    watch: Watch | None = None,
+    stamp: Stamp | None = None,
+    at: Path | None = None,
 ) -> Iterator[Found]:
-    """The rows of a file; `stamp` is that of the file as it is known, if it is."""
-    before = stamp_of(path)
+    """The rows of a file; `stamp` is that of the file as it is known, `at` where it lies, if they are."""
+    before = stamp_of(path, at)
     _check_unchanged(path, before, stamp)
-    with _opened(path) as (raw, stream):
+    with _opened(path, at) as (raw, stream):
         lines = _lines(path, raw, stream, watch)
         yield from _json_rows(lines) if fmt == "jsonl" else _csv_rows(lines, path, fmt)
-    _check_unchanged(path, stamp_of(path), before)
+    _check_unchanged(path, stamp_of(path, at), before)
 
 
 def _check_unchanged(path: Path, now: Stamp, before: Stamp | None) -> None:
@@ -82,10 +87,10 @@ def _not_there(path: Path, error: OSError) -> DatasetError:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[io.FileIO, BinaryIO]]:
+def _opened(path: Path, at: Path | None) -> Iterator[tuple[io.FileIO, BinaryIO]]:
     """The file itself, and what is in it, decompressed where it is compressed, whatever its name says."""
     try:
-        raw = io.FileIO(path)
+        raw = io.FileIO(at or path)
     except OSError as error:
         raise _not_there(path, error)
     with raw:

@@ -16,6 +16,7 @@ import msgspec
 
 from paceline.errors import JournalError
 from paceline.journal.disk import Disk, make_directories, write_whole
+from paceline.journal.places import shown
 
 BLOB_OVER = 256 * 1024
 """Encoded values of more bytes than this go to a blob."""
@@ -64,9 +65,9 @@ def read_blob(directory: Path, digest: str) -> bytes:
     try:
         content = (directory / digest).read_bytes()
     except OSError as error:
-        raise JournalError(f"a value of this run is missing: {directory / digest}") from error
+        raise JournalError(f"a value of this run is missing: {shown(directory / digest)}") from error
     if digest_of(content) != digest:
-        raise JournalError(f"a value of this run was altered: {directory / digest}")
+        raise JournalError(f"a value of this run was altered: {shown(directory / digest)}")
     return content
 
 

@@ -23,7 +23,7 @@ from paceline.journal.blobs import BLOB_OVER, BlobDirectory, digest_of, envelope
 from paceline.journal.bodies import NONE_BEFORE, Before, BodiesFile, CallBodies, written
 from paceline.journal.disk import Disk, OsDisk, make_directories
 from paceline.journal.encoding import encode_line
-from paceline.journal.places import Places, locate
+from paceline.journal.places import Places, locate, shown
 from paceline.journal.reading import FileSource
 from paceline.journal.records import FORMAT, Line, RunLine
 from paceline.journal.recovery import Recovery, clear_leftover, recover, standing
@@ -112,7 +112,7 @@ class Journal:
             redactor = redactor or Redactor.standard()
             writer = Writer(
                 fd,
-                path=str(places.journal),
+                path=shown(places.journal),
                 disk=disk,
                 blobs=BlobDirectory(places.blobs, disk),
                 bodies=BodiesFile(places.bodies, disk),
@@ -195,7 +195,7 @@ class Journal:
 
     def source(self) -> FileSource:
         """This journal to read from; what is committed is there."""
-        return FileSource(self.places.path)
+        return FileSource(self.places)
 
     def close(self) -> None:
         """Commit what is left, and let go of file and lock."""
@@ -234,6 +234,6 @@ def _disk_refusals(places: Places) -> Iterator[None]:
         yield
     except OSError as error:
         raise JournalBroken(
-            f"cannot write {places.journal}: {error.strerror or error}",
+            f"cannot write {shown(places.journal)}: {error.strerror or error}",
             hint="choose a place that can be written with `-o`",
         ) from error

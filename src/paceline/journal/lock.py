@@ -22,6 +22,7 @@ from pathlib import Path
 import msgspec
 
 from paceline.errors import JournalBusy
+from paceline.journal.places import shown
 
 _FLOCK, _TYPE, _PID = ("@qqihh", 3, 2) if sys.platform == "darwin" else ("@hhqqi", 0, 4)
 """The layout of `struct flock`, and where in it the type of the lock and its owner stand."""
@@ -143,7 +144,7 @@ def _try(path: Path) -> int:
 
 def _busy(path: Path, owner: Owner | None) -> JournalBusy:
     return JournalBusy(
-        f"{path.with_suffix('')} is being written by {owner or 'another process'}",
+        f"{shown(path.with_suffix(''))} is being written by {owner or 'another process'}",
         hint="wait for it to end, or stop it; a run of its own needs another `-o`",
     )
 

@@ -61,6 +61,10 @@ class MemoryJournal:
         """Nothing is ever waited for."""
         return True
 
+    def source(self) -> MemoryJournal:
+        """This journal to read from."""
+        return self
+
     def close(self) -> None:
         """No more lines; what there is can still be read."""
         self._closed = True

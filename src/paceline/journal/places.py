@@ -1,4 +1,8 @@
-"""Where the parts of a journal lie: in a run directory, or beside a single `.jsonl` file."""
+"""Where the parts of a journal lie: in a run directory, or beside a single `.jsonl` file.
+
+Once located they stay where they are, wherever the process goes: code under test changes its directory as it
+likes, and what a run has left to write still belongs where the run was begun.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,8 @@ class Places:
     journal: Path
     blobs: Path
     """Directory of values too big for a line."""
-
-    @property
-    def bodies(self) -> Path:
-        """Bodies of model calls, see `bodies`."""
-        return self.journal.with_name(
-            "calls.jsonl" if self.path != self.journal else f"{self.path.name}.calls.jsonl"
-        )
+    bodies: Path
+    """Bodies of model calls, see `bodies`."""
 
     @property
     def lock(self) -> Path:
@@ -44,6 +43,26 @@ class Places:
 def locate(path: str | os.PathLike[str]) -> Places:
     """Where the journal of a run lies: `path` is a run directory, or a file ending in `.jsonl`."""
     named = Path(path)
+    here = named.absolute()
     if named.suffix == ".jsonl" and not named.is_dir():
-        return Places(path=named, journal=named, blobs=named.with_name(f"{named.name}.blobs"))
-    return Places(path=named, journal=named / "journal.jsonl", blobs=named / "blobs")
+        return Places(
+            path=named,
+            journal=here,
+            blobs=here.with_name(f"{here.name}.blobs"),
+            bodies=here.with_name(f"{here.name}.calls.jsonl"),
+        )
+    return Places(
+        path=named,
+        journal=here / "journal.jsonl",
+        blobs=here / "blobs",
+        bodies=here / "calls.jsonl",
+    )
+
+
+def shown(path: Path) -> str:
+    """A path as people like to read it: from the current directory, where it lies below that."""
+    try:
+        here = Path.cwd()
+    except OSError:  # it is gone
+        return str(path)
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -27,7 +27,7 @@ from paceline.journal.encoding import (
     parse_edited,
     without_right_seal,
 )
-from paceline.journal.places import Places, locate
+from paceline.journal.places import Places, locate, shown
 from paceline.journal.records import Line
 
 CHUNK_BYTES = 2 * 1024 * 1024
@@ -78,8 +78,8 @@ class JournalSource(Protocol):
 class FileSource:
     """A journal on disk: a run directory, or a file ending in `.jsonl`."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.places: Places = locate(path)
+    def __init__(self, path: str | os.PathLike[str] | Places) -> None:
+        self.places = path if isinstance(path, Places) else locate(path)
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
         # Of lines whose checksum is right nothing else is looked at: a report waits for this loop.
@@ -182,7 +182,7 @@ def open_journal(journal: Path) -> BinaryIO:
         return open(journal, "rb")
     except FileNotFoundError:
         raise JournalError(
-            f"there is no run at {journal}", hint="`paceline ls` lists the runs there are"
+            f"there is no run at {shown(journal)}", hint="`paceline ls` lists the runs there are"
         ) from None
     except OSError as error:
-        raise JournalError(f"cannot read {journal}: {error.strerror}") from error
+        raise JournalError(f"cannot read {shown(journal)}: {error.strerror}") from error

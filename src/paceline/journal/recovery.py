@@ -18,7 +18,7 @@ import msgspec
 from paceline.errors import JournalError, JournalForeign, JournalTooNew
 from paceline.journal.disk import Disk, write_whole
 from paceline.journal.encoding import SEAL_LENGTH, LineDamaged, is_sealed, parse_edited, without_right_seal
-from paceline.journal.places import Places
+from paceline.journal.places import Places, shown
 from paceline.journal.reading import chunks
 from paceline.journal.records import FORMAT, RunLine
 
@@ -58,7 +58,7 @@ def standing(journal: Path) -> Literal["new", "ours"]:
     except IsADirectoryError:
         raise _foreign(journal, "a directory, not a journal") from None
     except OSError as error:
-        raise JournalError(f"cannot read {journal}: {error.strerror}") from error
+        raise JournalError(f"cannot read {shown(journal)}: {error.strerror}") from error
     *lines, rest = head.split(b"\n")
     for raw in lines:
         if _is_ours(raw):
@@ -101,16 +101,18 @@ def _refuse_newer(journal: Path, first: bytes) -> None:
         return  # what a damaged line says is not to be believed; the lines after it tell enough
     if header.kind == "run" and header.format > FORMAT:
         raise JournalTooNew(
-            f"{journal} was written by a newer Paceline (format {header.format}; this one reads {FORMAT})",
+            f"{shown(journal)} was written by a newer Paceline "
+            f"(format {header.format}; this one reads {FORMAT})",
             hint="upgrade: `pip install -U paceline`",
         )
 
 
 def _foreign(path: Path, what: str) -> JournalForeign:
+    named = shown(path)
     return JournalForeign(
-        f"{path} is {what}; it was left as it is",
+        f"{named} is {what}; it was left as it is",
         hint=f"choose another `-o`, or import results of another harness: "
-        f"`paceline rescore {path} --evaluators EqualsExpected --expected gold.jsonl -o runs/imported`",
+        f"`paceline rescore {named} --evaluators EqualsExpected --expected gold.jsonl -o runs/imported`",
     )
 
 
