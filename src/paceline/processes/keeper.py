@@ -1,0 +1,122 @@
+"""The keeper: a small process that forks for us, because we are too big and have too many threads to fork.
+
+It is a fresh Python without site packages, started once for each process of ours. For each command it is
+handed four open files (the line to us, and the command's stdin, stdout, stderr) and forks a warden, which
+takes it from there. A fork of the keeper costs a fraction of a millisecond, where a Python of its own for
+each command would cost ten or more.
+
+It ends when our end of its socket closes. Should a warden be killed, what it watched over becomes the
+keeper's, and is ended at once.
+
+Loads nothing but the standard library, and little of that: what it loads is copied with each fork.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import os
+import select
+import signal
+import socket
+from typing import Final
+
+from paceline.processes import warden
+from paceline.processes.tree import adopt_orphans, kill_all
+
+FILES: Final = 4
+"""The line to us, stdin, stdout, stderr."""
+
+
+def main(control_fd: int, owner: int) -> None:
+    """Fork a warden for each command, until the process that started this one is gone."""
+    gc.disable()  # there is no garbage worth a collection, which would touch pages that forks share
+    gc.freeze()
+    control = socket.socket(fileno=control_fd)
+    owner_gone = _opened_pid(owner)
+    adopt_orphans()
+    wake_r, wake_w = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK) if hasattr(os, "pipe2") else _pipe()
+    signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _heard)
+    poll = select.poll()
+    for fd in (control_fd, wake_r, owner_gone):
+        if fd >= 0:
+            poll.register(fd, select.POLLIN)
+    wardens: set[int] = set()
+    while True:
+        ready = {fd for fd, _event in poll.poll()}
+        if owner_gone in ready:
+            return
+        if wake_r in ready:
+            os.read(wake_r, 4096)
+            _reap(wardens)
+        if control_fd in ready:
+            files = _received(control)
+            if files is None:
+                return
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                os.close(wake_r)
+                os.close(wake_w)
+                warden.serve(*files, owner_gone)  # never returns
+            wardens.add(pid)
+            for fd in files:
+                os.close(fd)
+
+
+def _reap(wardens: set[int]) -> None:
+    """Bury what has ended. A warden that did not end by itself leaves a command behind."""
+    murdered = False
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            break
+        if pid == 0:
+            break
+        murdered |= pid in wardens and status != 0
+        wardens.discard(pid)
+    if murdered:
+        kill_all(os.getpid(), spared=wardens)
+
+
+def _received(control: socket.socket) -> tuple[int, int, int, int] | None:
+    """The open files of the next command; None where nobody will ask for another."""
+    files = array.array("i")
+    try:
+        byte, ancillary, _flags, _address = control.recvmsg(1, socket.CMSG_SPACE(FILES * files.itemsize))
+    except ConnectionError:
+        return None
+    if not byte:
+        return None
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            files.frombytes(content[: len(content) - len(content) % files.itemsize])
+    for fd in files:
+        os.set_inheritable(fd, False)
+    line, stdin, stdout, stderr = files
+    return line, stdin, stdout, stderr
+
+
+def _opened_pid(pid: int) -> int:
+    """A file that is ready once a process has ended; -1 where the system has none such.
+
+    A process that was forked from it may hold our sockets open long after it is gone: this says so all the
+    same.
+    """
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return -1
+
+
+def _pipe() -> tuple[int, int]:
+    ends = os.pipe()
+    for fd in ends:
+        os.set_blocking(fd, False)
+    return ends
+
+
+def _heard(_number: int, _frame: object) -> None:
+    """The signal's byte is in the pipe; this is only there so that Python does not ignore it."""

@@ -1,0 +1,452 @@
+"""The warden of one command: it starts it, keeps what it prints, ends it, and says how it ended.
+
+A process of its own, forked by the keeper, with one line to whoever asked for the command. It ends the
+command, with everything that this has started, when it is told to, when the time is up, when a limit is
+passed, when the command's own process has ended and left others running, and when the line is dead: whoever
+asked is gone then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from paceline.processes.capture import Capture
+from paceline.processes.line import AT_ONCE, LENGTH
+from paceline.processes.tree import (
+    PATIENCE_S,
+    PAUSE_S,
+    Tree,
+    adopt_orphans,
+    be_called,
+    die_with_parent,
+    fair_memory_of,
+    memory_of,
+    signal_all,
+)
+
+CHUNK: Final = 256 * 1024
+LOOKS_EVERY_S: Final = 0.1
+"""Between two looks at what a command uses, where that is limited."""
+ORPHAN_GRACE_S: Final = 2.0
+"""Between TERM and KILL at most, where nobody is left to wait for it."""
+AFTER_S: Final = 10.0
+"""For the command that is run at the end."""
+OOM_SCORE: Final = "500"
+"""Where the system runs out of memory, it is to end commands rather than whoever looks after them."""
+
+_LIMITS: Final = {
+    "cpu_s": resource.RLIMIT_CPU,
+    "file_size": resource.RLIMIT_FSIZE,
+    "address_space": resource.RLIMIT_AS,
+    "open_files": resource.RLIMIT_NOFILE,
+    "own_processes": resource.RLIMIT_NPROC,
+}
+_FAILED: Final = 127
+
+
+def serve(line: int, stdin: int, stdout: int, stderr: int, owner_gone: int) -> NoReturn:
+    """Be the warden of one command. `owner_gone` is ready once whoever asked has ended, or -1."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)  # the keeper's
+        os.setsid()
+        be_called(b"paceline-warden")
+        adopt_orphans()
+        connection = socket.socket(fileno=line)
+        with contextlib.suppress(OSError):
+            connection.sendall(b"{}\n")
+        request = _request(connection)
+        if request is not None:
+            Warden(request, connection, owner_gone).watch_over(stdin, stdout, stderr)
+        code = 0
+    except BaseException as error:
+        with contextlib.suppress(BaseException):
+            os.write(line, json.dumps({"broken": f"{type(error).__name__}: {error}"}).encode() + b"\n")
+    finally:
+        with contextlib.suppress(BaseException):
+            signal_all(os.getpid(), signal.SIGKILL)
+        os._exit(code)
+
+
+def _request(connection: socket.socket) -> dict[str, Any] | None:
+    """What is to be done; None where nobody is there any more to say it."""
+
+    def exactly(size: int) -> bytes:
+        got = bytearray()
+        while len(got) < size:
+            part = connection.recv(min(size - len(got), CHUNK))
+            if not part:
+                return b""
+            got += part
+        return bytes(got)
+
+    try:
+        length = exactly(LENGTH.size)
+        said = exactly(LENGTH.unpack(length)[0]) if length else b""
+    except ConnectionError:
+        return None
+    return json.loads(said) if said else None
+
+
+class NotStarted(Exception):
+    """There is no command to watch over."""
+
+    def __init__(self, how: str, why: str) -> None:
+        super().__init__(how, why)
+        self.how = how
+        self.why = why
+
+
+class Warden:
+    """One command and how it stands."""
+
+    def __init__(self, request: Mapping[str, Any], connection: socket.socket, owner_gone: int) -> None:
+        self._request = request
+        self._connection = connection
+        self._owner_gone = owner_gone
+        self._alone = False
+        self._limits: Mapping[str, int] = request["limits"]
+        self._grace = float(request["grace_s"])
+        self._pid = 0
+        self._started = 0.0
+        self._how = ""
+        """Why it is being ended; empty while it is not."""
+        self._status: int | None = None
+        self._childless = False
+        self._kill_at: float | None = None
+        self._seconds = 0.0
+        self._cpu_s = 0.0
+        self._peak = 0
+        self._outlived_by = 0
+        self._captures: dict[int, Capture] = {}
+        self._look_at = 0.0
+        self._tree = Tree(os.getpid())
+        self._wake_r = -1
+
+    def watch_over(self, stdin: int, stdout: int, stderr: int) -> None:
+        """Start it, and stay until it is over."""
+        kept = int(self._request["kept"])
+        captures = Capture(stdout, kept=kept), Capture(stderr, kept=kept)
+        self._listen_for_signals()
+        try:
+            ends = self._start(stdin)
+        except NotStarted as failed:
+            self._say({"ended": {"how": failed.how, "error": failed.why}})
+            return
+        self._captures = dict(zip(ends, captures, strict=True))
+        self._say({"pid": self._pid})
+        while not self._over():
+            self._wait()
+        for capture in captures:
+            capture.finish()
+        self._run_at_the_end()
+        self._say({"ended": self._told(*captures)})
+
+    # Starting
+
+    def _listen_for_signals(self) -> None:
+        self._wake_r, wake_w = os.pipe()
+        for fd in (self._wake_r, wake_w):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, lambda _number, _frame: None)
+
+    def _start(self, stdin: int) -> tuple[int, int]:
+        """Start the command; returns the ends from which its output is read."""
+        out_r, out_w = os.pipe()
+        err_r, err_w = os.pipe()
+        word_r, word_w = os.pipe()
+        self._started = time.monotonic()
+        self._pid = os.fork()
+        if self._pid == 0:
+            _become(self._request, (stdin, out_w, err_w), word_w)
+        for fd in (stdin, out_w, err_w, word_w):
+            os.close(fd)
+        word = b""
+        while part := os.read(word_r, 4096):  # closed by the start of the program
+            word += part
+        os.close(word_r)
+        if word:
+            os.waitpid(self._pid, 0)
+            how, _, why = word.decode().partition(": ")
+            raise NotStarted(how, why)
+        for fd in (out_r, err_r):
+            os.set_blocking(fd, False)
+        return out_r, err_r
+
+    # Waiting
+
+    def _over(self) -> bool:
+        """Whether nothing of it is left, and all it has printed is read."""
+        return self._childless and not self._captures
+
+    def _wait(self) -> None:
+        """Wait for the next thing to happen, and do what it asks for."""
+        now = time.monotonic()
+        poll = select.poll()
+        for fd in (*self._captures, self._wake_r):
+            poll.register(fd, select.POLLIN)
+        if not self._alone:
+            poll.register(self._connection, select.POLLIN)
+            if self._owner_gone >= 0:
+                poll.register(self._owner_gone, select.POLLIN)
+        ready = [fd for fd, _event in poll.poll(self._patience(now))]
+        for fd in ready:
+            if fd in self._captures:
+                self._read(fd)
+            elif fd == self._wake_r:
+                self._hear()
+            elif not self._alone:
+                self._obey(fd)
+        self._keep_time(time.monotonic())
+
+    def _patience(self, now: float) -> float | None:
+        """Milliseconds until something is due."""
+        due = [at for at in (self._kill_at, self._timeout_at, self._next_look) if at is not None]
+        return max(min(due) - now, 0.0) * 1000 if due else None
+
+    @property
+    def _timeout_at(self) -> float | None:
+        limit = self._request["timeout_s"]
+        return None if limit is None or self._ending else self._started + limit
+
+    @property
+    def _next_look(self) -> float | None:
+        watched = "memory" in self._limits or "processes" in self._limits
+        return self._look_at if watched and not self._ending else None
+
+    @property
+    def _ending(self) -> bool:
+        return bool(self._how) or self._status is not None
+
+    def _read(self, fd: int) -> None:
+        try:
+            printed = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return
+        capture = self._captures[fd]
+        if not printed:
+            os.close(fd)
+            del self._captures[fd]
+            return
+        try:
+            capture.write(printed)
+        except OSError as error:
+            self._how = self._how or f"unkept {error.strerror}"
+            self._kill()
+            os.close(fd)
+            del self._captures[fd]
+            return
+        if capture.size > self._request["flood"] and not self._how:
+            self._end("flood", grace=0.0)
+
+    def _hear(self) -> None:
+        """A signal has come: of the end of a child, or to end."""
+        numbers = os.read(self._wake_r, 4096)
+        self._bury()
+        if set(numbers) - {signal.SIGCHLD}:
+            self._end("stopped", grace=self._grace)
+
+    def _obey(self, fd: int) -> None:
+        """A word of whoever asked for the command; or there is nobody left to say one."""
+        word = b""
+        if fd == self._connection.fileno():
+            with contextlib.suppress(OSError):
+                word = self._connection.recv(16)
+        if not word:
+            self._alone = True
+            self._end("stopped", grace=min(self._grace, ORPHAN_GRACE_S))
+        elif AT_ONCE in word:
+            self._end("stopped", grace=0.0)
+        else:
+            self._end("stopped", grace=self._grace)
+
+    def _keep_time(self, now: float) -> None:
+        if self._timeout_at is not None and now >= self._timeout_at:
+            self._end("timeout", grace=self._grace)
+        if self._next_look is not None and now >= self._next_look:
+            self._look_at = now + LOOKS_EVERY_S
+            self._look()
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill()
+
+    def _look(self) -> None:
+        """Whether it uses more than it may."""
+        below = self._tree.below()
+        if len(below) > self._limits.get("processes", len(below)):
+            self._end("processes", grace=0.0)
+        if (most := self._limits.get("memory")) is None:
+            return
+        # In the quick sum shared pages count for each that shares them: it is only a reason to look closely.
+        if most < sum(memory_of(each.pid) for each in below) and most < sum(
+            fair_memory_of(each.pid) for each in below
+        ):
+            self._end("memory", grace=0.0)
+
+    # Ending
+
+    def _end(self, how: str, *, grace: float) -> None:
+        """End all of it: with TERM, and with KILL for what is still there after the grace."""
+        self._how = self._how or how
+        kill_at = time.monotonic() + grace
+        first = self._kill_at is None
+        self._kill_at = kill_at if first else min(kill_at, self._kill_at or kill_at)
+        if grace > 0:
+            if first:
+                self._signal(signal.SIGTERM)
+        else:
+            self._kill()
+
+    def _signal(self, number: int) -> int:
+        if sys.platform != "linux":
+            with contextlib.suppress(OSError):
+                os.killpg(self._pid, number)
+                return 1
+            return 0
+        return signal_all(os.getpid(), number)
+
+    def _kill(self) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while self._signal(signal.SIGKILL) and time.monotonic() < until:
+            self._bury()
+            time.sleep(PAUSE_S)
+        self._bury()
+        if not self._childless:  # it is in the kernel's hands: neither it nor its pipe is waited for
+            self._close()
+
+    def _read_the_rest(self, fd: int) -> None:
+        """What is still in a pipe."""
+        while fd in self._captures:
+            before = self._captures[fd].size
+            self._read(fd)
+            if fd in self._captures and self._captures[fd].size == before:
+                os.close(fd)
+                del self._captures[fd]
+
+    def _bury(self) -> None:
+        """Bury what has ended, and note what it used; see what it has left behind."""
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                self._childless = True
+                break
+            if pid == 0:
+                break
+            self._cpu_s += used.ru_utime + used.ru_stime
+            unit = 1 if sys.platform == "darwin" else 1024
+            self._peak = max(self._peak, used.ru_maxrss * unit)
+            if pid == self._pid:
+                self._status = status
+                self._seconds = time.monotonic() - self._started
+        if self._childless:
+            self._close()
+        elif self._status is not None and self._kill_at is None:
+            self._end_what_is_left()
+
+    def _close(self) -> None:
+        """Nothing is left of it: what is in the pipes is all that there will be."""
+        self._kill_at, self._childless = None, True
+        for fd in list(self._captures):
+            self._read_the_rest(fd)
+
+    def _end_what_is_left(self) -> None:
+        """The command has ended. What it has left running, in the background, ends with it."""
+        self._outlived_by = self._signal(signal.SIGTERM)
+        self._kill_at = time.monotonic() + min(self._grace, ORPHAN_GRACE_S)
+
+    def _run_at_the_end(self) -> None:
+        """Remove what is no child of ours."""
+        if not (argv := self._request["finally_run"]):
+            return
+        nothing = os.open(os.devnull, os.O_RDWR)
+        word_r, word_w = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            request = {**self._request, "argv": argv, "cwd": "/", "limits": {}}
+            _become(request, (nothing, nothing, nothing), word_w)
+        os.close(word_w)
+        os.close(word_r)
+        until = time.monotonic() + AFTER_S
+        while os.waitpid(pid, os.WNOHANG)[0] == 0:
+            if time.monotonic() > until:
+                os.killpg(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                break
+            time.sleep(PAUSE_S)
+
+    # Telling
+
+    def _told(self, out: Capture, err: Capture) -> dict[str, Any]:
+        status = self._status if self._status is not None else 0
+        code, number = None, None
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+        elif self._status is not None:
+            code = os.WEXITSTATUS(status)
+        how, _, error = self._how.partition(" ")
+        return {
+            "how": "lost" if how == "unkept" else how or ("exited" if number is None else "signalled"),
+            "error": f"its output could not be kept: {error}" if how == "unkept" else "",
+            "code": code,
+            "signal": number,
+            "seconds": self._seconds or time.monotonic() - self._started,
+            "cpu_s": self._cpu_s,
+            "peak_memory": self._peak,
+            "outlived_by": self._outlived_by,
+            "stdout": [out.size, out.cut],
+            "stderr": [err.size, err.cut],
+        }
+
+    def _say(self, words: Mapping[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # nobody is there to hear it
+            self._connection.sendall(json.dumps(words).encode() + b"\n")
+
+
+def _become(request: Mapping[str, Any], files: Sequence[int], word: int) -> NoReturn:
+    """In the forked child: become the command. What goes wrong is said on `word`, which its start closes."""
+    try:
+        os.setsid()
+        die_with_parent()
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        for target, fd in enumerate(files):
+            os.dup2(fd, target)
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write(OOM_SCORE)
+        os.chdir(request["cwd"])
+        _limit(request["limits"])
+        os.execvpe(request["argv"][0], request["argv"], request["env"])
+    except OSError as error:
+        missing = error.errno in (errno.ENOENT, errno.ENOTDIR) and error.filename != request["cwd"]
+        about = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        why = f"{'not found' if missing else 'not started'}: {about}{error.strerror}"
+    except BaseException as error:
+        why = f"not started: {type(error).__name__}: {error}"
+    with contextlib.suppress(BaseException):
+        os.write(word, why.encode("utf-8", "backslashreplace")[:4096])
+    os._exit(_FAILED)
+
+
+def _limit(limits: Mapping[str, int]) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name, kind in _LIMITS.items():
+        if name in limits:
+            hard = resource.getrlimit(kind)[1]
+            most = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
+            # A second between the two is what makes the kernel say why (XCPU), and not only kill.
+            room = 1 if kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY else 0
+            resource.setrlimit(kind, (most, most + room))
