@@ -160,3 +160,12 @@ def test_more_attempts_than_places_wait_with_their_clock_standing_still(make: Ma
     assert all(told == [] and attempted.waited == 0 for attempted, told in at_once)
     assert all(told == ["hold", "go"] and attempted.waited > 0 for attempted, told in later)
     assert all(attempted.seconds < 0.25 for attempted, _told in answers)
+
+
+def test_what_was_waited_before_the_attempt_is_not_taken_from_its_seconds(make: Make) -> None:
+    executor = make(errands.sleep)
+    waited = work(0.05)
+    waited.waited = 100.0
+    attempted: Attempted = carried(executor, lambda: executor.attempt(waited))
+    assert attempted.seconds >= 0.05
+    assert attempted.waited >= 100.0

@@ -71,7 +71,12 @@ class LocalExecutor:
         calls = CallsOfAttempt(work, self._now) if self._listens else None
         if calls is not None:
             context.run(current_listener.set, calls)
-        started = self._now()
+        started, before = self._now(), work.waited
+
+        def seconds() -> float:
+            """Without what it has waited since: what was waited before is in no reading of this clock."""
+            return max(self._now() - started - (work.waited - before), 0.0)
+
         try:
             output = await self._call(context, self._tasks[work.key.variant], work)
         except asyncio.CancelledError as error:
@@ -87,7 +92,7 @@ class LocalExecutor:
                 calls.close()
             return Attempted(
                 output=output,
-                seconds=self._now() - started - work.waited,
+                seconds=seconds(),
                 waited=work.waited,
                 metrics=notes.metrics,
                 attributes=notes.attributes,
@@ -96,7 +101,7 @@ class LocalExecutor:
             notes.over = True
             if calls is not None:
                 calls.close()
-        attempted = _failed(failure, notes, self._now() - started - work.waited, work.waited)
+        attempted = _failed(failure, notes, seconds(), work.waited)
         return attempted if calls is None else calls.judge(attempted)
 
     async def _call(self, context: Context, task: CallableTask, work: Work) -> Any:
