@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from paceline.errors import UsageError
 from paceline.models.clients import Client, Connection, connection_limits
-from paceline.models.hosted import Hosted, given, usage_in
+from paceline.models.hosted import Hosted, given, request_of, usage_in
 from paceline.models.messages import (
     Answer,
     Assistant,
@@ -103,7 +103,7 @@ class AnthropicMessages(Hosted):
             usage=usage_in(raw),
             stop=STOPS.get(raw.stop_reason or "", "other"),
             model=raw.model or "",
-            request_id=getattr(raw, "_request_id", None) or "",
+            **request_of(raw),
             raw=raw,
         )
 

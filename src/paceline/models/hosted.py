@@ -19,6 +19,7 @@ from paceline.models.messages import Answer, Conversation, Message, Tool
 from paceline.models.options import Options, replaced
 from paceline.models.plain import messages_of, tools_of
 from paceline.models.schemas import read_json
+from paceline.models.simulated import is_simulated
 from paceline.pace.calls import Usage
 from paceline.pace.usages import usage_of
 
@@ -129,6 +130,12 @@ def usage_in(raw: Any) -> Usage | None:
     """The tokens that an answer of an SDK tells, read as the door reads them."""
     told = getattr(raw, "usage", None)
     return None if told is None else usage_of(told.model_dump())
+
+
+def request_of(raw: Any) -> dict[str, Any]:
+    """How the provider names the request that an answer of an SDK is to, and whether a simulated one does."""
+    request = getattr(raw, "_request_id", None) or ""
+    return {"request_id": request, "simulated": is_simulated(request)}
 
 
 def given(**values: Any) -> dict[str, Any]:

@@ -99,6 +99,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     """The one that answered, as the provider names it: often more precise than the one that was asked."""
     request_id: str = ""
+    simulated: bool = False
+    """Whether a simulated provider has answered: nothing is known of a model by it."""
     raw: Any = None
     """What the SDK returned."""
 

@@ -19,6 +19,8 @@ from paceline.models.messages import Model
 from paceline.models.openai_chat import OpenAIChat
 from paceline.models.openai_responses import OpenAIResponses
 from paceline.models.options import options_of
+from paceline.models.simulated import NAME as SIM
+from paceline.models.simulated import Simulated
 from paceline.settings import nearest
 
 
@@ -39,7 +41,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
     "openai-compatible": Provider(OpenAIChat, None, "openai-compatible:llama-3@http://127.0.0.1:8000/v1"),
 }
 APIS: Final[Mapping[str, type[Hosted]]] = {"chat": OpenAIChat, "responses": OpenAIResponses}
-FORMS: Final = ", ".join(provider.example for provider in PROVIDERS.values())
+FORMS: Final = ", ".join((*(provider.example for provider in PROVIDERS.values()), SIM))
 
 _MAKERS: Final = (
     (re.compile(r"claude", re.IGNORECASE), "anthropic"),
@@ -74,7 +76,8 @@ def model(which: str | Model | Callable[..., Any] | Mapping[str, Any], **options
 
 def looks_like_a_model(written: str) -> bool:
     """Whether a text that stands where a Python object is named was meant to be a model."""
-    return written.partition(":")[0] in PROVIDERS
+    # `sim:answer` may well be a function of somebody's `sim.py`.
+    return written.partition(":")[0] in PROVIDERS or written == SIM
 
 
 def _from_mapping(which: Mapping[str, Any], options: Mapping[str, Any]) -> Model:
@@ -88,8 +91,10 @@ def _from_mapping(which: Mapping[str, Any], options: Mapping[str, Any]) -> Model
     return _from_name(name, said)
 
 
-def _from_name(written: str, said: Mapping[str, Any]) -> Hosted:
+def _from_name(written: str, said: Mapping[str, Any]) -> Model:
     kind, colon, rest = written.partition(":")
+    if kind == SIM and (rest.strip() or not colon):
+        return Simulated(rest.strip(), **said)
     provider = PROVIDERS.get(kind)
     if provider is None or not colon or not rest.strip():
         raise _unknown(written)
@@ -144,6 +149,8 @@ def _meant(written: str) -> str:
     """A question that names what was probably meant, or nothing."""
     kind, _, rest = written.replace("/", ":", 1).partition(":")
     kind = kind.strip().casefold()
+    if kind == SIM:
+        return f"; did you mean {SIM}?"
     if kind in PROVIDERS:
         return f"; did you mean {kind}:{rest.strip() or PROVIDERS[kind].example.partition(':')[2]}?"
     for pattern, maker in _MAKERS:

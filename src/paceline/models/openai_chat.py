@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from paceline.models.clients import Client, Connection
-from paceline.models.hosted import Hosted, given, usage_in
+from paceline.models.hosted import Hosted, given, request_of, usage_in
 from paceline.models.messages import (
     Answer,
     Assistant,
@@ -88,7 +88,7 @@ class OpenAIChat(Hosted):
             usage=usage_in(raw),
             stop="refusal" if getattr(message, "refusal", None) else stop,
             model=raw.model or "",
-            request_id=getattr(raw, "_request_id", None) or "",
+            **request_of(raw),
             raw=raw,
         )
 

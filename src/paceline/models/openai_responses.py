@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from paceline.models.clients import Client, Connection
-from paceline.models.hosted import Hosted, given, usage_in
+from paceline.models.hosted import Hosted, given, request_of, usage_in
 from paceline.models.messages import (
     Answer,
     Assistant,
@@ -84,7 +84,7 @@ class OpenAIResponses(Hosted):
             usage=usage_in(raw),
             stop="refusal" if refusals else _stop(raw, calls),
             model=raw.model or "",
-            request_id=getattr(raw, "_request_id", None) or "",
+            **request_of(raw),
             raw=raw,
         )
 
