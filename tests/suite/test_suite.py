@@ -299,7 +299,8 @@ def test_the_arguments_of_a_variant_are_part_of_its_version(folder: Folder) -> N
             "dataset: a.csv\ntask: app:answer\nvariants: {a: app:shout}",
             "there is a task and there are variants",
         ),
-        ("dataset: a.csv\nvariants: {a: {model: x}}", "suite.yaml:2: variant 'a' names no task"),
+        ("dataset: a.csv\nvariants: {a: {}}", "suite.yaml:2: variant 'a' names neither a task nor a model"),
+        ("dataset: a.csv\nvariants: {a: 3}", "suite.yaml:2: variant 'a' names neither a task nor a model"),
         (
             "dataset: a.csv\ntask: app:answer\nevaluators: [{a: 1, b: 2}]",
             "suite.yaml:3: {'a': 1, 'b': 2} is not an evaluator",

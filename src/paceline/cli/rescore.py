@@ -83,6 +83,10 @@ def carry_out(call: Call) -> int:
 
 
 def _job(call: Call) -> tuple[Job, Effective]:
+    if call.rehearse:
+        from paceline.conduct.rehearsal import put_keys_away
+
+        put_keys_away()  # before the suite is loaded, as in `run`
     from paceline.cli.find import find_stored
     from paceline.cli.jobs import cases_of, evaluators_of, options_for
     from paceline.conduct.rescoring import rescoring_job

@@ -67,6 +67,13 @@ def run_flags(command: CommandT) -> CommandT:
     "-o", "--output", metavar="PATH", help="Where the run is recorded; an existing run is gone on with."
 )
 @click.option("--task", metavar="module:function", help="What to run, in place of the suite's task.")
+@click.option(
+    "--model",
+    "models",
+    metavar="NAME",
+    multiple=True,
+    help="A model to ask, such as openai:gpt-5.4-mini, in place of the suite's; several are variants.",
+)
 @click.option("--dataset", metavar="FILE", help="A dataset in place of the suite's.")
 @click.option(
     "--evaluator",
@@ -109,6 +116,7 @@ class Call:
     target: str | None
     output: str | None
     task: str | None
+    models: tuple[str, ...]
     dataset: str | None
     evaluators: tuple[str, ...]
     mapping: tuple[str, ...]
@@ -147,15 +155,16 @@ def _job(call: Call) -> tuple[Job, Effective]:
     from paceline.settings import effective
 
     if call.rehearse:
-        from paceline.conduct.rehearsal import put_stand_in_keys
+        from paceline.conduct.rehearsal import put_keys_away
 
-        put_stand_in_keys()  # before the suite is loaded: it may make its client at once
+        put_keys_away()  # before the suite is loaded: it may make its client at once
     from paceline.suite import load_suite
 
     here = Path.cwd()
     suite = load_suite(
         call.target or ".",
         task=call.task,
+        models=call.models,
         dataset=call.dataset,
         evaluators=call.evaluators,
         field_map=read_map(call.mapping),
@@ -260,7 +269,7 @@ def tell_plan(job: Job, *, as_json: bool) -> int:
     from paceline.conduct import Conductor
 
     conductor = Conductor(job)
-    todo = conductor.prepare()
+    todo = conductor.plan_only()
     source = todo.source
     while source.take() is not None:
         pass

@@ -22,7 +22,7 @@ from paceline.conduct.pacing import Pacing
 from paceline.conduct.planning import path_of, plain, plan_of, settings_of
 from paceline.conduct.pulse import Pulse
 from paceline.conduct.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
-from paceline.conduct.rehearsal import scenario_of
+from paceline.conduct.rehearsal import fingerprint_of, stand_in_keys
 from paceline.conduct.supply import Forecast, Supply, supply_of
 from paceline.conduct.unseen import UnseenCalls
 from paceline.conduct.width import MOST, widest
@@ -132,9 +132,28 @@ class Conductor:
                 self.forecast = Forecast(self.gauge, (turn.key.case for turn in gathered), durations)
         if ledger is not None:
             self._count_done(ledger.tally(), source.reasons)
+        if self.gauge.done < count:
+            self._check_ready()
         todo = ToDo(source=source, ledger=ledger, cases=cases, order=order, digest=digest)
         self.gauge.expected = self.expected_of_all(todo)
         return todo
+
+    def plan_only(self) -> ToDo:
+        """What there is to do, for whoever does not want it done."""
+        with self._with_keys():
+            return self.prepare()
+
+    def _check_ready(self) -> None:
+        """Have tasks that know what they need say what is not there: an SDK, a key."""
+        for task in self.job.tasks.values():
+            check = getattr(task.call, "check_ready", None)
+            if callable(check):
+                check()
+
+    def _with_keys(self) -> contextlib.AbstractContextManager[None]:
+        """With the keys that a rehearsal does not need, and that clients insist on."""
+        named = (getattr(task.call, "key_variable", None) for task in self.job.tasks.values())
+        return stand_in_keys(self.options.rehearse, [name for name in named if isinstance(name, str)])
 
     def _count_done(self, tally: Tally, reopened: Mapping[str, int]) -> None:
         """Start the gauge where earlier processes have left the run."""
@@ -161,10 +180,9 @@ class Conductor:
 
     def fingerprint(self) -> dict[str, Any]:
         """What makes this suite this suite: a resume is held against it."""
-        simulated = scenario_of(self.options.rehearse)
         return {
             "suite": self.job.suite,
-            **({"simulated": simulated} if simulated else {}),
+            **fingerprint_of(self.options.rehearse),
             "tasks": {
                 name: {"name": self.options.task_name or task.name, "version": task.version}
                 for name, task in self.job.tasks.items()
@@ -191,7 +209,7 @@ class Conductor:
 
     async def carry_out(self, *, owns_process: bool) -> Finished:
         """Prepare, work, close, report."""
-        with quiet_collector():
+        with quiet_collector(), self._with_keys():
             return await self._carry_out(owns_process=owns_process)
 
     async def _carry_out(self, *, owns_process: bool) -> Finished:

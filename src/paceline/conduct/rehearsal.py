@@ -8,55 +8,83 @@ its own, so it is never gone on with as if it were the run, and its report says 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from paceline.sim.scenario import Scenario
 
 DEFAULT: Final = "rehearsal"
 """The scenario of a rehearsal that names none."""
-STAND_INS: Final = {"OPENAI_API_KEY": "simulated", "ANTHROPIC_API_KEY": "simulated"}
-"""Keys for a machine that has none: clients insist on one, and the simulated provider takes any."""
-
-
-def scenario_of(rehearse: bool | str) -> str:
-    """The scenario that a rehearsal plays; empty where there is none."""
-    return DEFAULT if rehearse is True else rehearse or ""
+KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+"""Where clients look for a key."""
+STAND_IN: Final = "none"
+"""A key for a machine that has none: clients insist on one, and the simulated provider takes any. Too short to
+be taken for a secret, which would be struck out of the record wherever it stands."""
 
 
 def check_rehearsal(rehearse: bool | str) -> None:
     """Refuse a scenario that cannot be played, before anything has begun."""
     if rehearse:
-        from paceline.sim.scenario import Scenario
+        _scenario(rehearse)
 
-        Scenario.load(scenario_of(rehearse))
+
+def fingerprint_of(rehearse: bool | str) -> dict[str, Any]:
+    """What a rehearsal plays, as part of what the run is, and for whoever reads its record; else nothing."""
+    if not rehearse:
+        return {}
+    scenario = _scenario(rehearse)
+    written = msgspec.json.encode(scenario.as_mapping(), order="deterministic")
+    latency = scenario.latency
+    return {
+        "simulated": {
+            "scenario": scenario.name or str(rehearse),
+            "digest": blake2b(written, digest_size=4).hexdigest(),
+            "time_scale": scenario.time_scale,
+            "mean_s": latency.mean + latency.constant,
+            "per_input_token_s": latency.per_input_token,
+            "per_output_token_s": latency.per_output_token,
+            **({"rpm": scenario.rpm} if scenario.rpm is not None else {}),
+            **({"tpm": scenario.tpm} if scenario.tpm is not None else {}),
+            **({"in_flight": scenario.in_flight} if scenario.in_flight is not None else {}),
+        }
+    }
 
 
 @contextmanager
 def rehearsal(rehearse: bool | str) -> Iterator[str]:
     """A simulated provider for as long as the run lasts; its base URL."""
-    from paceline.sim.scenario import Scenario
     from paceline.sim.server import start_in_thread
 
-    scenario = Scenario.load(scenario_of(rehearse))
-    put = put_stand_in_keys()
-    sim = start_in_thread(scenario)
-    try:
+    with start_in_thread(_scenario(rehearse)) as sim:
         yield sim.url
+
+
+@contextmanager
+def stand_in_keys(rehearse: bool | str, more: Iterable[str] = ()) -> Iterator[None]:
+    """Keys for clients that insist on one, where a rehearsal finds none, for as long as it lasts."""
+    put = [name for name in (*KEYS, *more) if not os.environ.get(name)] if rehearse else []
+    os.environ.update(dict.fromkeys(put, STAND_IN))
+    try:
+        yield
     finally:
-        sim.stop()
         for name in put:
             os.environ.pop(name, None)
 
 
-def put_stand_in_keys() -> list[str]:
-    """Set keys for clients that insist on one, where there is none; which were set."""
-    missing = [name for name in STAND_INS if not os.environ.get(name)]
-    os.environ.update({name: STAND_INS[name] for name in missing})
-    return missing
+def put_keys_away() -> None:
+    """Take the keys out of this process, which does nothing but rehearse.
+
+    A client that no door stands under cannot spend anything then.
+    """
+    os.environ.update(dict.fromkeys(KEYS, STAND_IN))
 
 
-def predicted_seconds(rehearse: bool | str, wall: float) -> float:
-    """How long the run would have taken at the provider's own speed."""
+def _scenario(rehearse: bool | str) -> Scenario:
     from paceline.sim.scenario import Scenario
 
-    return wall * Scenario.load(scenario_of(rehearse)).time_scale
+    return Scenario.load(DEFAULT if rehearse is True else str(rehearse))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from paceline.errors import SuiteError
 from paceline.settings import at, nearest
 from paceline.suite.evaluators import Place, build_evaluators, evaluator_class
+from paceline.suite.models import PARTS, ModelsOf, is_model, on_models_named
 from paceline.suite.schema import PROPERTIES, check_shape
 from paceline.suite.suite import Suite
 from paceline.usercode import load_object
@@ -58,8 +59,16 @@ def _note_lines(node: Any, prefix: str, lines: dict[str, int], shown: str) -> No
             _note_lines(value, f"{path}.", lines, shown)
 
 
-def from_document(document: Document, path: Path, shown: str) -> Suite:
+def says_what_to_run(document: Document) -> bool:
+    """Whether a file is more than a dataset."""
+    return any(key in document.values for key in ("task", "variants", "model", *PARTS))
+
+
+def from_document(document: Document, path: Path, shown: str, *, models: Sequence[str] = ()) -> Suite:
+    """The suite that a file holds, with `models` in place of what it says of one."""
     values, lines = document
+    if models:
+        values = on_models_named(values, models)
     for key, value in values.items():
         where = at(shown, lines.get(str(key), 0))
         if key not in PROPERTIES:
@@ -67,10 +76,16 @@ def from_document(document: Document, path: Path, shown: str) -> Suite:
                 f"{where}: a suite has no key {key!r}{nearest(str(key), PROPERTIES)}",
                 hint=f"its keys are {', '.join(PROPERTIES)}",
             )
-        check_shape(key, value, where)
+        check_shape(key, value, where, has_model=values.get("model") is not None)
     base = path.parent
+    said = _models_of(values, base, lambda key: at(shown, lines.get(key, 0)))
 
     def load(written: str, key: str) -> Any:
+        if is_model(written):
+            raise SuiteError(
+                f"{at(shown, lines.get(key, 0))}: {key} names a Python object, and {written} is a model",
+                hint=f"write `model: {written}` in its place",
+            )
         try:
             return load_object(written, base=base)
         except SuiteError as error:
@@ -85,7 +100,7 @@ def from_document(document: Document, path: Path, shown: str) -> Suite:
     return Suite(
         name=values.get("name") or "",
         dataset=_dataset_of(values, shown),
-        task=load(values["task"], "task") if values.get("task") else None,
+        task=_task_of(values, load, said),
         evaluators=build_evaluators(
             values.get("evaluators") or (),
             custom,
@@ -93,7 +108,7 @@ def from_document(document: Document, path: Path, shown: str) -> Suite:
         ),
         custom_evaluators=custom,
         lifecycle=load(values["lifecycle"], "lifecycle") if values.get("lifecycle") else None,
-        variants=_variants_of(values.get("variants") or {}, load),
+        variants=_variants_of(values.get("variants") or {}, load, said),
         map=values.get("map") or {},
         metadata=values.get("metadata"),
         repeat=values.get("repeat"),
@@ -116,14 +131,54 @@ def _dataset_of(values: Mapping[str, Any], shown: str) -> Path | dict[str, Any]:
     return {key: values[key] for key in ("name", "cases") if values.get(key) is not None}
 
 
+def _models_of(values: Mapping[str, Any], base: Path, where: Callable[[str], str]) -> ModelsOf:
+    """What is said of models, which is of no use without one."""
+    parts = {name: values[name] for name in PARTS if values.get(name) is not None}
+    model = values.get("model")
+    if model is not None and values.get("task"):
+        raise SuiteError(
+            f"{where('model')}: there is a task, and there is a model",
+            hint="`task` is a Python object, `model` is asked in its place: keep one of them",
+        )
+    if parts and model is None and not any(_names_model(said) for said in _said_of_variants(values)):
+        part = next(iter(parts))
+        raise SuiteError(
+            f"{where(part)}: {part} is for a model, and none is named",
+            hint="say which: `model: openai:gpt-5.4-mini`",
+        )
+    return ModelsOf(model, parts, base, where)
+
+
+def _said_of_variants(values: Mapping[str, Any]) -> list[Any]:
+    return list((values.get("variants") or {}).values())
+
+
+def _names_model(said: object) -> bool:
+    if isinstance(said, str):
+        return is_model(said)
+    return isinstance(said, Mapping) and "model" in said and "task" not in said
+
+
+def _task_of(
+    values: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf
+) -> Callable[..., Any] | None:
+    if values.get("task"):
+        task: Callable[..., Any] = load(values["task"], "task")
+        return task
+    # With variants, it is what these have in common.
+    return None if models.model is None or values.get("variants") else models.task()
+
+
 def _variants_of(
-    written: Mapping[str, Any], load: Callable[[str, str], Any]
+    written: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf
 ) -> dict[str, Callable[..., Any]]:
-    """Each variant is a task, or a task with some of its arguments given."""
+    """Each variant is a task, a task with some of its arguments given, or a model."""
     variants: dict[str, Callable[..., Any]] = {}
     for name, said in written.items():
         key = f"variants.{name}"
-        if isinstance(said, str):
+        if (task := models.variant(name, said)) is not None:
+            variants[name] = task
+        elif isinstance(said, str):
             variants[name] = load(said, key)
         else:
             arguments = {argument: value for argument, value in said.items() if argument != "task"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from paceline.errors import SuiteError
-from paceline.suite.document import from_document, read_document
+from paceline.suite.document import from_document, read_document, says_what_to_run
 from paceline.suite.evaluators import built_evaluators
 from paceline.suite.module import from_module
 from paceline.suite.suite import Suite
@@ -22,6 +22,7 @@ def load_suite(
     target: str,
     *,
     task: str | None = None,
+    models: Sequence[str] = (),
     dataset: str | None = None,
     evaluators: Sequence[str] = (),
     field_map: Mapping[str, str] | None = None,
@@ -29,14 +30,15 @@ def load_suite(
 ) -> Suite:
     """The suite that `file.py`, `file.py:name`, `suite.yaml` or, with a task, a dataset file names.
 
-    `task` and `dataset` replace what the file says; `evaluators` (specs) are added to its own. Paths and
+    `task` and `dataset` replace what the file says, and so do `models`: what the file asks one, these are
+    asked, each a variant where there are several. `evaluators` (specs) are added to its own. Paths and
     modules in these are relative to the current directory, those in the file to its folder.
     """
     here = Path.cwd()
-    suite = _load(target, has_task=task is not None)
+    suite = _load(target, has_task=task is not None, models=models)
     changes: dict[str, Any] = {}
     if task is not None:
-        changes |= {"task": load_object(task, base=here), "variants": {}}
+        changes |= {"task": _task_at_the_call(task, models, here), "variants": {}}
     if dataset is not None:
         changes["dataset"] = here / dataset
     if evaluators:
@@ -48,12 +50,26 @@ def load_suite(
     if needs_task and suite.task is None and not suite.variants:
         raise SuiteError(
             f"{target} does not say what to run on its cases",
-            hint="name the task: `--task app.py:answer`, or `task: app.py:answer` in a suite.yaml",
+            hint="name the task: `--task app.py:answer`, or `task: app.py:answer` in a suite.yaml; "
+            "or a model: `--model openai:gpt-5.4-mini`",
         )
     return suite
 
 
-def _load(target: str, *, has_task: bool) -> Suite:
+def _task_at_the_call(task: str, models: Sequence[str], here: Path) -> Any:
+    if models:
+        raise SuiteError(
+            "--task and --model say two things to run", hint="keep one; several models are variants"
+        )
+    if ":" in task and not task.partition(":")[0].endswith(".py"):
+        from paceline.suite.models import is_model
+
+        if is_model(task):
+            raise SuiteError(f"{task} is a model, not a Python object", hint=f"write --model {task}")
+    return load_object(task, base=here)
+
+
+def _load(target: str, *, has_task: bool, models: Sequence[str]) -> Suite:
     file, colon, name = target.rpartition(":")
     if not (colon and file.endswith(".py")):
         file, name = target, ""
@@ -63,13 +79,14 @@ def _load(target: str, *, has_task: bool) -> Suite:
         file = target = str(path)
     if path.suffix == ".py":
         asked_for = "" if name == "suite" else name
-        return _named(from_module(vars(load_file(path, shown=file)), target, name), path, asked_for)
+        suite = from_module(vars(load_file(path, shown=file)), target, name, needs_task=not models)
+        return _named(_on(models, suite), path, asked_for)
     if not path.is_file():
         raise SuiteError(f"there is no file {target}", hint=candidates_hint(Path.cwd()))
     from paceline.dataset.rows import is_row_file
 
     if path.suffix == ".json" or is_row_file(path):
-        return _named(Suite(dataset=path, file=file), path)
+        return _named(_on(models, Suite(dataset=path, file=file)), path)
     if path.suffix not in YAML:
         raise SuiteError(
             f"{target} is neither a suite nor a dataset",
@@ -80,9 +97,20 @@ def _load(target: str, *, has_task: bool) -> Suite:
             f"{target} has no cases", hint="write `cases:` and a list below it, each with `inputs:`"
         )
     document = read_document(path, file)
-    if has_task and "cases" in document.values and "task" not in document.values:
-        return _named(Suite(dataset=path, file=file), path)
-    return _named(from_document(document, path, file), path)
+    runs_something_else = has_task or bool(models)
+    if runs_something_else and "cases" in document.values and not says_what_to_run(document):
+        return _named(_on(models, Suite(dataset=path, file=file)), path)
+    return _named(from_document(document, path, file, models=models), path)
+
+
+def _on(models: Sequence[str], suite: Suite) -> Suite:
+    """The same suite with these models in place of what it runs, if there are any."""
+    if not models:
+        return suite
+    from paceline.suite.models import on_models
+
+    one, several = on_models(suite.task, models)
+    return dataclasses.replace(suite, task=one, variants=several)
 
 
 def find_suites(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from paceline.errors import SuiteError
 from paceline.suite.suite import Suite
 
 
-def from_module(defined: Mapping[str, Any], target: str, name: str) -> Suite:
+def from_module(defined: Mapping[str, Any], target: str, name: str, *, needs_task: bool = True) -> Suite:
     """The suite that a module holds: the object that was asked for, `suite`, or `dataset` with `task`."""
     folder = Path(target).parent
     wanted = name or "suite"
@@ -20,8 +20,8 @@ def from_module(defined: Mapping[str, Any], target: str, name: str) -> Suite:
         return dataclasses.replace(found, file=target, folder=folder)
     if name or found is not None:
         raise SuiteError(f"{target}: {_what_is(wanted, found)}", hint=_found_hint(defined))
-    if "dataset" in defined and "task" in defined:
-        return Suite(dataset=defined["dataset"], task=defined["task"], file=target, folder=folder)
+    if "dataset" in defined and ("task" in defined or not needs_task):
+        return Suite(dataset=defined["dataset"], task=defined.get("task"), file=target, folder=folder)
     missing = [part for part in ("dataset", "task") if part not in defined]
     raise SuiteError(
         f"{target} holds no `suite`, and no {' and no '.join(f'`{part}`' for part in missing)}",

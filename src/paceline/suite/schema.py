@@ -13,6 +13,28 @@ _SPEC: Final = {
     "anyOf": [{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 2}],
     "description": "`Name`, `Name: argument` or `Name: {keyword: argument}`.",
 }
+_MODEL: Final = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    ],
+    "description": "A model: its name, `openai:gpt-5.4-mini`, or a mapping of `name` and options.",
+}
+_FILE: Final = {
+    "type": "object",
+    "properties": {"file": {"type": "string"}},
+    "required": ["file"],
+    "additionalProperties": False,
+}
+_TEXT: Final = {"anyOf": [{"type": "string"}, _FILE]}
+_LIST: Final = {"anyOf": [{"type": "string"}, {"type": "array"}, _FILE]}
+MODEL_PARTS: Final[dict[str, dict[str, Any]]] = {
+    "prompt": {**_TEXT, "description": "What a model is asked; `{{ inputs.FIELD }}` is filled in."},
+    "system": {**_TEXT, "description": "What a model is told before all else."},
+    "messages": {**_LIST, "description": "What a model is told, message by message: a list, or a place."},
+    "tools": {**_LIST, "description": "Tools that a model is offered; else those of a case, if it has any."},
+    "schema": {"type": "object", "description": "JSON schema of the answer that a model has to give."},
+}
 PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "$schema": {"type": "string", "description": "Where editors find this schema."},
     "name": {
@@ -39,12 +61,23 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
         "description": "Classes of your own to use as evaluators: `module:Class` or `file.py:Class`.",
     },
     "task": {**_OBJECT, "description": "What is under test: `module:function` or `file.py:function`."},
+    "model": {**_MODEL, "description": f"{_MODEL['description']} It is asked in place of a `task`."},
+    **MODEL_PARTS,
     "variants": {
         "type": "object",
         "additionalProperties": {
-            "anyOf": [_OBJECT, {"type": "object", "properties": {"task": _OBJECT}, "required": ["task"]}]
+            "anyOf": [
+                {"type": "string", "pattern": r"^[^:]+:.+$"},
+                {"type": "object", "properties": {"task": _OBJECT}, "required": ["task"]},
+                {
+                    "type": "object",
+                    "properties": {"model": _MODEL, **MODEL_PARTS},
+                    "additionalProperties": False,
+                    "minProperties": 1,
+                },
+            ]
         },
-        "description": "Several tasks by name, in place of `task`; each may have keyword arguments.",
+        "description": "Several tasks or models by name, in place of one.",
     },
     "lifecycle": {**_OBJECT, "description": "A CaseLifecycle: `module:Class` or `file.py:Class`."},
     "map": {
@@ -68,19 +101,29 @@ _SHAPES: Final[Mapping[str, tuple[type, str]]] = {
 }
 
 
-def check_shape(key: str, value: object, where: str) -> None:
+def check_shape(key: str, value: object, where: str, *, has_model: bool = False) -> None:
+    """Refuse a value that is not of the shape of its key; `has_model`: whether the file names a model."""
+    if "type" not in PROPERTIES[key]:
+        return  # of several shapes: whoever reads it says what is wrong
     kind, words = _SHAPES[PROPERTIES[key]["type"]]
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
         raise SuiteError(f"{where}: {key} wants {words}", hint=PROPERTIES[key]["description"])
     if key == "variants" and isinstance(value, dict):
         for name, said in value.items():
-            if not isinstance(said, str) and not (
-                isinstance(said, dict) and isinstance(said.get("task"), str)
-            ):
-                raise SuiteError(
-                    f"{where}: variant {name!r} names no task",
-                    hint=f"`{name}: app.py:answer`, or `{name}: {{task: app.py:answer, model: large}}`",
-                )
+            _check_variant(name, said, where, has_model=has_model)
+
+
+def _check_variant(name: str, said: object, where: str, *, has_model: bool) -> None:
+    match said:
+        case str() | {"task": str()}:
+            return
+        case dict() if "task" not in said and ("model" in said or (has_model and said)):
+            return
+    raise SuiteError(
+        f"{where}: variant {name!r} names neither a task nor a model",
+        hint=f"`{name}: app.py:answer`, `{name}: {{task: app.py:answer, loud: true}}`, "
+        f"or `{name}: {{model: openai:gpt-5.4-mini}}`",
+    )
 
 
 def suite_schema() -> dict[str, Any]:

@@ -49,6 +49,14 @@ class ModelTask:
         messages, the inputs are asked as they are: a text, or a mapping with `messages`. Without `tools`,
         those of the case are offered, where its inputs have a list of that name.
         """
+        self._which, self._options = which, options
+        self._said = {
+            "prompt": prompt,
+            "system": system,
+            "messages": messages,
+            "tools": tools,
+            "schema": schema,
+        }
         self.model = model(which, **options)
         self.schema = None if schema is None else _checked_schema(schema)
         self._system = None if system is None else _template(system, "system")
@@ -65,6 +73,17 @@ class ModelTask:
     def check_ready(self) -> None:
         """Raise a `UsageError` with the remedy if the model cannot be asked: no SDK, no key."""
         self.model.check_ready()
+
+    @property
+    def key_variable(self) -> str | None:
+        """The environment variable that holds the model's key; None where none is needed."""
+        return getattr(self.model, "key_variable", None)
+
+    def on(self, which: str) -> ModelTask:
+        """The same task on another model. How a model is asked stays; where the other one is does not."""
+        named = self._which if isinstance(self._which, Mapping) else {}
+        kept = of_any_model({**named, **self._options})
+        return ModelTask(which, **self._said, **kept)  # type: ignore[arg-type]  # as they were given
 
     async def __call__(self, inputs: Any) -> Any:
         """Ask, and note what it took."""
@@ -130,6 +149,15 @@ class ModelTask:
         return ", ".join([getattr(self.model, "version", self.model.name), *parts])
 
 
+_OF_A_PLACE: Final = ("name", "api", "base_url", "api_key_env", "headers", "extra")
+"""Words that belong to one provider, and may hold what no other is to see."""
+
+
+def of_any_model(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those options of a model that would mean the same to another one."""
+    return {word: value for word, value in options.items() if word not in _OF_A_PLACE}
+
+
 def _note(answer: Answer) -> None:
     """Tokens as metrics, and which model it was that answered."""
     usage = answer.usage
@@ -143,9 +171,11 @@ def _note(answer: Answer) -> None:
         for name, count in counts.items():
             if count is not None:
                 increment_eval_metric(name, count)
-    facts = {"model": answer.model, "request_id": answer.request_id}
+    facts: dict[str, str | bool] = {"model": answer.model, "request_id": answer.request_id}
     if answer.stop != "end":
         facts["stop"] = answer.stop
+    if answer.simulated:
+        facts["simulated"] = True
     for name, fact in facts.items():
         if fact:
             set_eval_attribute(name, fact)
