@@ -2,12 +2,12 @@
 
     runs/<suite>/<started>-<short id>/journal.jsonl
 
-A directory is a run if its journal starts with a run line; nothing else is ever
-listed, resumed or removed.
+A directory is a run if its journal is one of ours; nothing else is ever listed, resumed or removed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paceline.errors import JournalError, UsageError
+from paceline.journal.journal import Journal
 from paceline.journal.reading import FileSource, Recorded
 from paceline.journal.records import RunLine
 
@@ -51,12 +52,24 @@ def _directory_name(suite: str) -> str:
 def find_runs(root: Path, suite: str | None = None) -> Iterator[FoundRun]:
     """The runs under a directory, latest first: those of suites, and those that were put there by `-o`."""
     found = [
-        FoundRun(journal.parent, line)
-        for pattern in ("*/journal.jsonl", "*/*/journal.jsonl")
-        for journal in root.glob(pattern)
-        if (line := first_line(journal.parent)) is not None and suite in (None, line.suite)
+        FoundRun(path, line)
+        for path in _folders_with_a_journal(root)
+        if (line := first_line(path)) is not None and suite in (None, line.suite)
     ]
     yield from sorted(found, key=lambda run: run.line.started, reverse=True)
+
+
+def nameless_runs(root: Path) -> Iterator[Path]:
+    """Runs whose first line is damaged: what they are of is not known, and all else about them is."""
+    for path in _folders_with_a_journal(root):
+        with contextlib.suppress(JournalError):  # what is no run of ours is nobody's business here
+            if first_line(path) is None and Journal.exists(path):
+                yield path
+
+
+def _folders_with_a_journal(root: Path) -> list[Path]:
+    patterns = ("*/journal.jsonl", "*/*/journal.jsonl")
+    return [journal.parent for pattern in patterns for journal in sorted(root.glob(pattern))]
 
 
 def latest_run(root: Path, suite: str | None = None) -> FoundRun:
@@ -71,7 +84,7 @@ def latest_run(root: Path, suite: str | None = None) -> FoundRun:
 
 
 def first_line(path: str | os.PathLike[str]) -> RunLine | None:
-    """What a run says of itself; None where there is no run."""
+    """What a run says of itself; None where there is no run, or its first line is damaged."""
     try:
         entry = next(FileSource(path).entries(), None)
     except JournalError:

@@ -133,3 +133,51 @@ def test_the_answer_of_a_case_whose_teardown_failed_is_shown(shell: Shell) -> No
     told = shell.types("report", "out", "--case", "a").stdout
     assert "output: the answer" in told
     assert "error: OSError: disk full" in told
+
+
+def test_a_run_whose_first_line_is_damaged_is_still_a_run(shell: Shell, suite: Path) -> None:
+    """One flipped bit must not make a night's work something that nobody has heard of."""
+    shell.types("run", "doubles.py", "-o", "runs/out", "--repeat", "2", WRONG="1")
+    journal = shell.folder / "runs" / "out" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"suite"', b'"suitf"', 1))
+    verified = shell.types("verify", "runs/out")
+    assert verified.exit_code == 1
+    assert "line 1: checksum" in verified.stdout
+    shown = shell.types("report", "runs/out")
+    assert shown.exit_code == 0
+    assert "10 of 12" in shown.stdout
+    assert "1 damaged line" in shown.stdout
+    listed = shell.types("ls")
+    assert "runs/out is not listed: its first line is damaged" in listed.stderr
+    assert "no runs" in listed.stderr
+
+    resumed = shell.types("resume", "runs/out")
+    assert resumed.exit_code == 2
+    assert "start the same command again, with -o runs/out --accept-changes" in resumed.stderr
+    again = ["run", "doubles.py", "-o", "runs/out", "--repeat", "2"]
+    refused = shell.types(*again)
+    assert refused.exit_code == 2
+    assert "first line is damaged" in refused.stderr
+    assert "--accept-changes" in refused.stderr
+    calls = len(shell.calls)
+    assert shell.types(*again, "--accept-changes").exit_code == 0
+    assert shell.types(*again).exit_code == 0, "once it was said, it is on record"
+    assert len(shell.calls) == calls
+
+    assert "evaluators are not known" in shell.types("rescore", "runs/out").stderr
+    rescored = shell.types("rescore", "runs/out", "--evaluators", "EqualsExpected", "-o", "anew", "--json")
+    assert rescored.exit_code == 0, rescored.stderr
+    document = json.loads(rescored.stdout)
+    assert (document["n"], document["n_cases"], document["n_passed"]) == (12, 6, 10)
+    assert shell.types("rm", "runs/out", "--yes").exit_code == 0
+    assert not (shell.folder / "runs" / "out").exists()
+
+
+def test_a_file_that_is_no_run_is_called_what_it_is(shell: Shell, suite: Path) -> None:
+    shell.write("theirs.jsonl", '{"id": "a", "output": "x"}\n')
+    for verb in ("report", "verify", "resume"):
+        told = shell.types(verb, "theirs.jsonl")
+        assert told.exit_code == 2
+        assert "theirs.jsonl is not a journal of Paceline" in told.stderr
+        assert "paceline rescore theirs.jsonl" in told.stderr
+    assert "doubles.py is a file, not a run directory" in shell.types("report", "doubles.py").stderr

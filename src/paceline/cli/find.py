@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paceline.errors import UsageError
+from paceline.journal.journal import Journal
 from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.lock import Owner, owner_of
 from paceline.journal.places import locate
 from paceline.journal.reading import Recorded, open_journal, understood
 from paceline.journal.records import EndedLine, RunLine
-from paceline.runs import FoundRun, find_runs, first_line, latest_run
+from paceline.runs import FoundRun, find_runs, latest_run
 from paceline.settings import effective
 
 READ_UP_TO = 64 * 1024 * 1024
@@ -30,7 +31,7 @@ def find_run(named: str | None) -> Path:
     if named is None:
         return latest_run(runs_folder()).path
     path = Path(named)
-    if first_line(path) is not None:
+    if Journal.exists(path):
         return path
     root = runs_folder()
     meant = [

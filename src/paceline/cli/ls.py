@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -26,7 +27,7 @@ def command(named: str | None, limit: int, as_json: bool) -> int:
     from itertools import islice
 
     from paceline.cli.find import runs_folder, standing_of
-    from paceline.runs import find_runs
+    from paceline.runs import find_runs, nameless_runs
 
     root = runs_folder()
     runs = list(find_runs(root, named))
@@ -44,6 +45,10 @@ def command(named: str | None, limit: int, as_json: bool) -> int:
         )
     else:
         warn(f"no runs under {root}")
+    for path in nameless_runs(root):
+        warn(
+            f"{path} is not listed: its first line is damaged; `paceline verify {quote(str(path))}` says more"
+        )
     return 0
 
 

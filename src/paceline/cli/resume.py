@@ -66,7 +66,11 @@ def _started_by(path: Path) -> RunLine:
     from paceline.runs import first_line
 
     line = first_line(path)
-    assert line is not None, "`find_run` sees to it"
+    if line is None:
+        raise UsageError(
+            f"how {shown(path)} was started is not known: the first line of its record is damaged",
+            hint=f"start the same command again, with -o {shlex.quote(shown(path))} --accept-changes",
+        )
     if line.command[:1] != ["paceline"] or line.command[1] not in STARTERS:
         raise UsageError(
             f"{path} was not started by `paceline run`",

@@ -53,6 +53,12 @@ def ledger_at(
     ledger = Ledger.read(path, redactor=redactor)
     # What is on record has no secrets in it, so the two are compared without any.
     changes = differences(ledger.fingerprint or {}, _without_secrets(fingerprint, redactor))
+    if changes and ledger.fingerprint is None and not accept_changes:
+        raise FingerprintChanged(
+            f"what {path} was started with cannot be known any more: its first line is damaged",
+            hint="if this is the same suite, go on with --accept-changes (accept_changes=True); "
+            f"`paceline verify {path}` says what else is damaged",
+        )
     if changes and not accept_changes:
         raise FingerprintChanged(
             f"the suite is not the one that {path} was started with:\n  " + "\n  ".join(changes),
