@@ -55,6 +55,7 @@ ROOMS = (
     "setting_kinds",
     "values",
     "value_kinds",
+    "printable",
     "errors",
 )
 

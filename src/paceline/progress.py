@@ -30,6 +30,7 @@ from paceline.engine.events import (
     RunStarted,
     Warned,
 )
+from paceline.printable import harmless
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -181,7 +182,9 @@ def _started(event: RunStarted) -> str:
 
 def _finished(event: CaseFinished) -> str:
     why = f"  {event.error.type}: {event.error.message}" if event.error is not None else ""
-    return f"{ending(event.outcome, event.passed)}  {event.key}  {event.seconds:.2f} s{why:.300}"
+    why = " ".join(why[:300].split())
+    told = f"{ending(event.outcome, event.passed)}  {event.key}  {event.seconds:.2f} s"
+    return f"{told}  {why}" if why else told
 
 
 def ending(outcome: OutcomeKind, passed: bool | None) -> str:
@@ -274,7 +277,7 @@ class QuietProgress:
             if not self.announces:
                 return
         if text := in_words(event, verbose=self._verbose):
-            self.write(text)
+            self.write(harmless(text))
 
     def stop(self) -> None:
         """Look no more."""

@@ -181,3 +181,35 @@ def test_a_file_that_is_no_run_is_called_what_it_is(shell: Shell, suite: Path) -
         assert "theirs.jsonl is not a journal of Paceline" in told.stderr
         assert "paceline rescore theirs.jsonl" in told.stderr
     assert "doubles.py is a file, not a run directory" in shell.types("report", "doubles.py").stderr
+
+
+def test_nothing_that_a_model_or_an_error_says_reaches_the_terminal_as_a_command(shell: Shell) -> None:
+    shell.write(
+        "evil.py",
+        r"""
+        from paceline import Case, Dataset, EvaluationReason
+        EVIL = "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202e first\nsecond"
+
+        def task(n):
+            if n == 0:
+                raise ValueError(EVIL)
+            return {"said": EVIL} if n == 1 else EVIL
+
+        def judge(output):
+            return EvaluationReason(value=False, reason=EVIL)
+
+        cases = [Case(name=name, inputs=n) for n, name in enumerate(["fails", "object", "turned\u202etxt"])]
+        dataset = Dataset(cases=cases, evaluators=[judge])
+        """,
+    )
+    ran = shell.types("run", "evil.py", "-o", "out", "-j", "1", "-v")
+    assert ran.exit_code == 1
+    told = [ran.stdout, ran.stderr, shell.types("report", "out", "--failures").stdout]
+    for name in ("fails", "object", "turned\u202etxt"):
+        told.append(shell.types("report", "out", "--case", name).stdout)
+        assert name[:5] in told[-1]
+    for text in told:
+        assert r"\x1b[2J" in text
+        assert [one for one in text if not one.isprintable() and one != "\n"] == []
+    assert len(told[2].splitlines()) == 3, "a line each"
+    assert "second" in told[3]

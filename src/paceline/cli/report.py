@@ -11,6 +11,7 @@ import click
 
 from paceline.cli.options import json_flag
 from paceline.cli.verb import Verb, say, say_json, unless_gone
+from paceline.printable import harmless
 
 if TYPE_CHECKING:
     from paceline.report import Report
@@ -56,7 +57,7 @@ def _tell_rows(rows: Iterator[Row], *, as_json: bool, in_full: bool) -> None:
         say_json([_document(row) for row in rows])
         return
     for row in rows:
-        say(_in_full(row) if in_full else f"{_head(row)}  {_why(row)}")
+        say(harmless(_in_full(row) if in_full else f"{_head(row)}  {_why(row)}"))
 
 
 def _head(row: Row) -> str:
@@ -70,7 +71,7 @@ def _why(row: Row) -> str:
     from paceline.report.rows import ReportCaseFailure
 
     if isinstance(row, ReportCaseFailure):
-        return f"{row.error_type}: {row.error_message}".splitlines()[0][:200]
+        return " ".join(f"{row.error_type}: {row.error_message}".split())[:200]
     broken = [f"{failure.name}: {failure.error_message}" for failure in row.evaluator_failures]
     untrue = [
         f"{name}: {result.reason}" if result.reason else name

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 
+from paceline.printable import harmless
+
 
 def complain(text: str) -> None:
     """Say something on stderr, if it is there."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{harmless(text)}\n")
         sys.stderr.flush()

@@ -1,8 +1,7 @@
 """Text for people: foreign text made harmless, numbers made readable.
 
-What a model answers may hold anything: escape sequences that rename a terminal's window or hide what
-follows, direction marks that show a word backwards, lone surrogates that no stream takes. `clean` lets none
-of it through. A rate is never rounded up to 100 % or down to 0 %.
+`clean` makes one line of whatever a model says (see `printable`). A rate is never rounded up to 100 % or down
+to 0 %.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import re
 import textwrap
 from typing import Final
 
-_JOINERS: Final = "\u200c\u200d"
-"""Not printable on their own; scripts and emoji are written with them."""
+from paceline.printable import harmless
+
 UNKNOWN: Final = "unknown"
 
 
@@ -21,17 +20,10 @@ def clean(text: str, *, limit: int = 300, encoding: str = "utf-8") -> str:
     shown = " ".join(text[: limit + 1].split())
     if len(text) > limit:
         shown = shown[:limit].rstrip() + "…"
-    if not (shown.isascii() and shown.isprintable()):
-        shown = "".join(map(_harmless, shown))
+    shown = harmless(shown, lines=False)
     if encoding.lower().replace("-", "") != "utf8":
         shown = shown.replace("…", "...").encode(encoding, "backslashreplace").decode(encoding)
     return shown
-
-
-def _harmless(character: str) -> str:
-    if character.isprintable() or character in _JOINERS:
-        return character
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def natural(text: str) -> list[str | int]:
