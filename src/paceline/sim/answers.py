@@ -193,7 +193,9 @@ def _whole(prompt: Prompt) -> str:
     return "\n".join(message.text for message in prompt.messages if message.role != "assistant")
 
 
-_SUM: Final = re.compile(r"[-+(]*\d[\d\s.()*/%+-]*[*/%+-][\d\s.()*/%+-]*[\d)]")
+# All of these go over a text once, whatever it is: a prompt may be a megabyte of anything.
+_SUM: Final = re.compile(r"[-+(\d][\d\s.()*/%+-]*")
+_OPERATOR: Final = re.compile(r"\d[\s)]*[*/%+-]")
 _CODE: Final = re.compile(r"\d[-/]\d")
 _ASKED_FOR: Final = re.compile(r"=|what is|what's|calculate|compute|evaluate|how much|add|sum", re.IGNORECASE)
 """Without any of these, 2026-11-12 and 555-1234 are no sums."""
@@ -210,8 +212,8 @@ _OPERATORS: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] 
 def arithmetic(text: str) -> str | None:
     """The value of the last sum in a text; None where there is none."""
     text = text[-2000:].replace("×", "*").replace("÷", "/").replace("−", "-")
-    found = [match.group().strip() for match in _SUM.finditer(text)]
-    for written in reversed(found):
+    found = [match.group().rstrip(" \t\r\n.(*/%+-") for match in _SUM.finditer(text)]
+    for written in reversed([each for each in found if _OPERATOR.search(each)]):
         if _CODE.search(written) and not _ASKED_FOR.search(text):
             continue
         try:
@@ -246,16 +248,16 @@ _CHOICES: Final = {
     for pair in _PAIRS
 }
 _SCALE: Final = re.compile(
-    r"(?:scor|rat|grad|scale)\w*\b[^.\n]{0,60}?\b(?P<low>\d+(?:\.\d+)?)\s*(?:-|–|\bto\b|\band\b|\.\.)\s*"
+    r"(?:scor|rat|grad|scale)\w{0,9}\b[^.\n]{0,60}?\b(?P<low>\d+(?:\.\d+)?)\s*(?:-|–|\bto\b|\band\b|\.\.)\s*"
     r"(?P<high>\d+(?:\.\d+)?)",
     re.IGNORECASE,
 )
 _EXPECTED: Final = re.compile(
-    r"^\W*(?:expected|reference|ground truth|correct)\b[^:\n]*:[ \t]*\n?(?P<text>.+)$",
+    r"^[^\w\n]*(?:expected|reference|ground truth|correct)\b[^:\n]*:[ \t]*\n?(?P<text>.+)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _GIVEN: Final = re.compile(
-    r"^\W*(?:(?:actual|given|model|candidate)\s+)?(?:output|answer|response|submission|actual)\b[^:\n]*:"
+    r"^[^\w\n]*(?:(?:actual|given|model|candidate)\s+)?(?:output|answer|response|submission|actual)\b[^:\n]*:"
     r"[ \t]*\n?(?P<text>.+)$",
     re.IGNORECASE | re.MULTILINE,
 )

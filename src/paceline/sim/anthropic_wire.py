@@ -30,6 +30,7 @@ from paceline.sim.wire import (
     required,
     shown_number,
     text_of,
+    waiting,
 )
 
 _named = event_writer(name_events=True)
@@ -267,8 +268,8 @@ class Anthropic:
                 ]
         return headers
 
-    def waits(self, seconds: float) -> Headers:
-        return [("retry-after", str(max(1, math.ceil(seconds))))]
+    def waits(self, seconds: float, *, exactly: bool) -> Headers:
+        return [("retry-after", waiting(seconds, exactly=exactly))]
 
     def _error(self, status: int, message: str, number: int, code: str | None = None) -> bytes:
         error: dict[str, Any] = {"type": _TYPES.get(status, "api_error"), "message": message}

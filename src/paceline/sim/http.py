@@ -48,8 +48,9 @@ class Answer:
         """An answer in one piece."""
         self.begun = self.ended = True
         length = [*headers, ("content-length", str(len(body)))]
-        keep = self._request.keep_alive
-        self._connection.write(head_of(status, length, keep_alive=keep) + body)
+        head = head_of(status, length, keep_alive=self._request.keep_alive)
+        # To HEAD, a body would be taken for the beginning of the next answer.
+        self._connection.write(head if self._request.method == "HEAD" else head + body)
         await self._connection.drained()
 
     async def begin(self, status: int, headers: Iterable[Header], *, length: int | None = None) -> None:
@@ -147,7 +148,8 @@ class Connection(asyncio.Protocol):
         self.deadline = self._server.now() + self._server.bounds.writing_s
 
     def resume_writing(self) -> None:
-        self.deadline = NEVER
+        if not self._closing:  # then what is left has to be taken in time, too
+            self.deadline = NEVER
         writable, self._writable = self._writable, None
         if writable is not None and not writable.done():
             writable.set_result(None)

@@ -14,6 +14,7 @@ from paceline.sim.answers import Message, Prompt, Reply, tokens_of
 from paceline.sim.wire import Asked, BadRequest, Context, optional_count, required
 
 DIMENSIONS: Final = 32
+MOST_DIMENSIONS: Final = 16_384
 
 
 class Embeddings:
@@ -22,13 +23,12 @@ class Embeddings:
     def read(self, body: dict[str, Any]) -> Asked:
         model = required(body, "model", str, "a string")
         given = required(body, "input", (str, list), "a string or an array")
-        texts = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else given
-        if not texts:
+        if not given:
             raise BadRequest("Invalid 'input': it is empty.", param="input")
-        # Texts may also come as numbers of tokens, one list for each.
-        messages = tuple(
-            Message("user", text if isinstance(text, str) else " ".join(map(str, text))) for text in texts
-        )
+        if (optional_count(body, "dimensions") or 0) > MOST_DIMENSIONS:
+            raise BadRequest(f"Invalid 'dimensions': at most {MOST_DIMENSIONS}.", param="dimensions")
+        texts = [given] if isinstance(given, str) or isinstance(given[0], int) else given
+        messages = tuple(Message("user", _text(each)) for each in texts)
         prompt = Prompt(model=model, messages=messages)
         tokens = sum(tokens_of(message.text) for message in messages)
         return Asked(prompt=prompt, body=body, stream=False, input_tokens=tokens)
@@ -44,6 +44,17 @@ class Embeddings:
         return msgspec.json.encode(
             {"object": "list", "data": data, "model": asked.prompt.model, "usage": usage}
         )
+
+
+def _text(given: Any) -> str:
+    """One of the texts, which may also come as the numbers of its tokens."""
+    match given:
+        case str():
+            return given
+        case [*tokens] if all(isinstance(token, int) for token in tokens):
+            return " ".join(map(str, tokens))
+        case _:
+            raise BadRequest("Invalid 'input': expected strings, or arrays of tokens.", param="input")
 
 
 def vector(text: str, size: int) -> list[float]:

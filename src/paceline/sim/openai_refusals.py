@@ -14,7 +14,7 @@ import msgspec
 
 from paceline.pace.messages import Advertised
 from paceline.sim.provider import Refused
-from paceline.sim.wire import FINGERPRINT, Headers, shown_number
+from paceline.sim.wire import FINGERPRINT, Headers, shown_number, waiting
 
 
 class OpenAI:
@@ -47,10 +47,10 @@ class OpenAI:
                     ]
         return headers
 
-    def waits(self, seconds: float) -> Headers:
+    def waits(self, seconds: float, *, exactly: bool) -> Headers:
         return [
             ("retry-after-ms", str(math.ceil(seconds * 1000))),
-            ("retry-after", str(max(1, math.ceil(seconds)))),
+            ("retry-after", waiting(seconds, exactly=exactly)),
         ]
 
     def _error(

@@ -28,6 +28,7 @@ from paceline.sim.wire import (
     text_of,
 )
 
+MOST_CHOICES: Final = 128
 DONE: Final = Event(b"data: [DONE]\n\n")
 
 _unnamed = event_writer(name_events=False)
@@ -44,8 +45,9 @@ class ChatCompletions:
         messages = required(body, "messages", list, "an array of messages")
         if not messages:
             raise BadRequest("Invalid 'messages': an array with at least 1 message.", param="messages")
-        if body.get("n") not in {None, 1}:
-            raise BadRequest("The simulated provider gives one choice: leave `n` out.", param="n")
+        choices = optional_count(body, "n") or 1
+        if choices > MOST_CHOICES:
+            raise BadRequest(f"Invalid value for 'n': expected at most {MOST_CHOICES}.", param="n")
         must_call, may_call = _tool_choice(body)
         prompt = Prompt(
             model=model,
@@ -56,8 +58,13 @@ class ChatCompletions:
             schema=_schema(mapping_in(body, "response_format"), nested=True),
             max_tokens=optional_count(body, "max_completion_tokens", "max_tokens"),
         )
-        stream = body.get("stream") is True
-        return Asked(prompt=prompt, body=body, stream=stream, input_tokens=input_tokens_of(prompt))
+        return Asked(
+            prompt=prompt,
+            body=body,
+            stream=body.get("stream") is True,
+            input_tokens=input_tokens_of(prompt),
+            choices=choices,
+        )
 
     def whole(self, asked: Asked, reply: Reply, context: Context) -> bytes:
         message: dict[str, Any] = {
@@ -67,11 +74,11 @@ class ChatCompletions:
         }
         if reply.call:
             message["tool_calls"] = [_tool_call(reply, context)]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(reply)}
+        choice = {"message": message, "logprobs": None, "finish_reason": _finish(reply)}
         return msgspec.json.encode(
             {
                 **_chat_head(asked, context, "chat.completion"),
-                "choices": [choice],
+                "choices": [{"index": number, **choice} for number in range(asked.choices)],
                 "usage": _chat_usage(asked, reply, context),
             }
         )
@@ -81,12 +88,17 @@ class ChatCompletions:
         with_usage = mapping_in(asked.body, "stream_options").get("include_usage") is True
         more: dict[str, Any] = {"usage": None} if with_usage else {}
 
-        def chunk(delta: Mapping[str, Any], finish: str | None = None, *, timed: bool = False) -> Event:
-            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        def chunk(index: int, delta: Mapping[str, Any], finish: str | None, *, timed: bool) -> Event:
+            choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
             return _unnamed({**head, "choices": [choice], **more}, timed=timed)
 
-        events = [chunk(delta, timed=bool(n)) for n, delta in enumerate(_chat_deltas(reply, context))]
-        events.append(chunk({}, _finish(reply)))
+        indices = range(asked.choices)
+        events = [
+            chunk(index, delta, None, timed=number > 0)
+            for number, delta in enumerate(_chat_deltas(reply, context))
+            for index in indices
+        ]
+        events += [chunk(index, {}, _finish(reply), timed=False) for index in indices]
         if with_usage:
             events.append(_unnamed({**head, "choices": [], "usage": _chat_usage(asked, reply, context)}))
         return [*events, DONE]
@@ -121,10 +133,11 @@ def _chat_deltas(reply: Reply, context: Context) -> Iterator[dict[str, Any]]:
 
 
 def _chat_usage(asked: Asked, reply: Reply, context: Context) -> dict[str, Any]:
+    output = reply.tokens * asked.choices
     return {
         "prompt_tokens": asked.input_tokens,
-        "completion_tokens": reply.tokens,
-        "total_tokens": asked.input_tokens + reply.tokens,
+        "completion_tokens": output,
+        "total_tokens": asked.input_tokens + output,
         "prompt_tokens_details": {"cached_tokens": context.cached, "audio_tokens": 0},
         "completion_tokens_details": {
             "reasoning_tokens": 0,

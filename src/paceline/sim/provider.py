@@ -189,6 +189,11 @@ class Provider:
             second = int(now)
             self._goodput[second] = self._goodput.get(second, 0) + 1
 
+    def lets_in(self, key: str, now: float) -> bool:
+        """Whether a key is one that is accepted."""
+        self._advanced(now)
+        return _is_accepted(key, self._rules)
+
     @property
     def accepted(self) -> int:
         """Calls that were accepted until now."""
@@ -243,7 +248,7 @@ class Provider:
     def _refusal_at_the_door(self, now: float, key: str, model: str) -> Refused | None:
         """Those that have nothing to do with how much is asked for."""
         rules = self._rules
-        if rules.keys and key not in rules.keys:
+        if not _is_accepted(key, rules):
             return self._refuse(401, "auth")
         if rules.models and model not in rules.models:
             return self._refuse(404, "unknown")
@@ -400,6 +405,10 @@ class Provider:
             tokens_left=None if tokens is None else max(0.0, float(math.floor(tokens.level_at(now)))),
             tokens_reset=None if tokens is None else tokens.until_full(now),
         )
+
+
+def _is_accepted(key: str, rules: Scenario) -> bool:
+    return not rules.keys or key in rules.keys
 
 
 def _minute(rules: Scenario) -> float:

@@ -5,7 +5,8 @@
 
 Text goes where text is asked for, a number where numbers are, a verdict where true and false, yes and no or
 pass and fail are; what does not fit is replaced by something that does. Expressions (`pattern`) and
-conditions (`if`, `not`) are not solved: a schema that needs them gets a plain value that may not fit.
+conditions (`if`, `not`) are not solved: a schema that needs them gets a plain value that may not fit. What is
+no schema, or asks for more than `LARGEST`, is `Unusable`.
 
 Knows JSON schemas. Knows nothing of prompts or formats.
 """
@@ -18,8 +19,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 DEEPEST: Final = 6
-"""From here on, only what has to be there: schemas may contain themselves."""
+MANY: Final = 1000
+"""So deep, or after so many values, only what has to be there is made: schemas may contain themselves."""
 GIVE_UP: Final = 40
+LARGEST: Final = 100_000
+"""Values, and letters of a text: a schema is a caller's, and may ask for a thousand million."""
 
 POSITIVE: Final = frozenset(
     {"yes", "y", "true", "pass", "passed", "correct", "good", "a", "1", "ok", "valid"}
@@ -50,40 +54,88 @@ class Material(NamedTuple):
     verdict: bool = True
 
 
+class Unusable(ValueError):
+    """A schema that no value can be made for."""
+
+
 def instance(schema: Any, material: Material) -> Any:
-    """A value that fits the schema."""
-    return _value(schema, material, schema, 0)
+    """A value that fits the schema; Unusable if it is none."""
+    try:
+        return _Making(schema).value(schema, material, 0)
+    except Unusable:
+        raise
+    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        # Whatever may stand where a number or a list should: foreign text, sorted here once.
+        raise Unusable(f"the schema is not one: {error}") from None
 
 
-def _value(schema: Any, material: Material, root: Any, depth: int) -> Any:
-    if not isinstance(schema, Mapping) or depth > GIVE_UP:
-        return material.text if schema is True or depth <= GIVE_UP else None
-    schema = _resolved(schema, root)
-    if "const" in schema:
-        return schema["const"]
-    if isinstance(choices := schema.get("enum"), Sequence) and choices:
-        return _choice(choices, material)
-    for several in ("anyOf", "oneOf"):
-        if isinstance(options := schema.get(several), Sequence) and options:
-            rest = {key: value for key, value in schema.items() if key != several}
-            return _value(_merged(rest, _option(options, root, depth)), material, root, depth + 1)
-    return _of_kind(_kind(schema), schema, material, root, depth)
+class _Making:
+    """A value being made for one schema."""
 
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._made = 0
 
-def _of_kind(kind: str, schema: Mapping[str, Any], material: Material, root: Any, depth: int) -> Any:
-    match kind:
-        case "object":
-            return _object(schema, material, root, depth)
-        case "array":
-            return _array(schema, material, root, depth)
-        case "integer" | "number":
-            return _number(schema, material, whole=kind == "integer")
-        case "boolean":
-            return material.verdict
-        case "null":
-            return None
-        case _:
-            return _text(schema, material)
+    def value(self, schema: Any, material: Material, depth: int) -> Any:
+        self._count()
+        if not isinstance(schema, Mapping) or depth > GIVE_UP:
+            return material.text if schema is True or depth <= GIVE_UP else None
+        schema = _resolved(schema, self._root)
+        if "const" in schema:
+            return schema["const"]
+        if isinstance(choices := schema.get("enum"), Sequence) and choices:
+            return _choice(choices, material)
+        for several in ("anyOf", "oneOf"):
+            if isinstance(options := schema.get(several), Sequence) and options:
+                rest = {key: value for key, value in schema.items() if key != several}
+                option = _option(options, self._root, is_deep=self._is_deep(depth))
+                return self.value(_merged(rest, option), material, depth + 1)
+        return self._of_kind(_kind(schema), schema, material, depth)
+
+    def _of_kind(self, kind: str, schema: Mapping[str, Any], material: Material, depth: int) -> Any:
+        match kind:
+            case "object":
+                return self._object(schema, material, depth)
+            case "array":
+                return self._array(schema, material, depth)
+            case "integer" | "number":
+                return _number(schema, material, whole=kind == "integer")
+            case "boolean":
+                return material.verdict
+            case "null":
+                return None
+            case _:
+                return _text(schema, material)
+
+    def _object(self, schema: Mapping[str, Any], material: Material, depth: int) -> dict[str, Any]:
+        properties = schema.get("properties")
+        properties = properties if isinstance(properties, Mapping) else {}
+        required = schema.get("required") or ()
+        names = [name for name in properties if name in required or not self._is_deep(depth)]
+        names += [name for name in required if name not in properties]
+        return {name: self.value(properties.get(name, True), material, depth + 1) for name in names}
+
+    def _array(self, schema: Mapping[str, Any], material: Material, depth: int) -> list[Any]:
+        first = schema.get("prefixItems")
+        values = [self.value(each, material, depth + 1) for each in first or ()]
+        least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
+        wanted = max(least, min(1 if not first and not self._is_deep(depth) else 0, most))
+        items = schema.get("items", True)
+        unique = schema.get("uniqueItems") is True
+        while len(values) < wanted:
+            number = len(values)
+            varied = Material(f"{material.text} {number}", float(number), number % 2 == 0)
+            values.append(self.value(items, varied if unique and number else material, depth + 1))
+        return values
+
+    def _is_deep(self, depth: int) -> bool:
+        """Whether only what has to be there is made from here on."""
+        return depth > DEEPEST or self._made > MANY
+
+    def _count(self) -> None:
+        self._made += 1
+        if self._made > LARGEST:
+            raise Unusable(f"the schema asks for more than {LARGEST:,} values")
 
 
 def _resolved(schema: Mapping[str, Any], root: Any) -> Mapping[str, Any]:
@@ -121,13 +173,13 @@ def _merged(one: Mapping[str, Any], other: Any) -> Mapping[str, Any]:
     return merged
 
 
-def _option(options: Sequence[Any], root: Any, depth: int) -> Any:
+def _option(options: Sequence[Any], root: Any, *, is_deep: bool) -> Any:
     """The first that says something; deep down, the one that is over soonest."""
 
     def weight(option: Any) -> tuple[bool, bool]:
         resolved = _resolved(option, root) if isinstance(option, Mapping) else {}
         kind = _kind(resolved)
-        return (kind in {"object", "array"}, False) if depth > DEEPEST else (False, kind == "null")
+        return (kind in {"object", "array"}, False) if is_deep else (False, kind == "null")
 
     return min(options, key=weight)
 
@@ -155,29 +207,6 @@ def _choice(choices: Sequence[Any], material: Material) -> Any:
         if str(choice).casefold() in wanted:
             return choice
     return choices[0] if material.verdict else choices[-1]
-
-
-def _object(schema: Mapping[str, Any], material: Material, root: Any, depth: int) -> dict[str, Any]:
-    properties = schema.get("properties")
-    properties = properties if isinstance(properties, Mapping) else {}
-    required = schema.get("required") or ()
-    names = [name for name in properties if depth <= DEEPEST or name in required]
-    names += [name for name in required if name not in properties]
-    return {name: _value(properties.get(name, True), material, root, depth + 1) for name in names}
-
-
-def _array(schema: Mapping[str, Any], material: Material, root: Any, depth: int) -> list[Any]:
-    first = schema.get("prefixItems")
-    values = [_value(each, material, root, depth + 1) for each in first or ()]
-    least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
-    wanted = max(least, min(1 if depth <= DEEPEST and not first else 0, most))
-    items = schema.get("items", True)
-    unique = schema.get("uniqueItems") is True
-    while len(values) < wanted:
-        number = len(values)
-        varied = Material(f"{material.text} {number}", float(number), number % 2 == 0)
-        values.append(_value(items, varied if unique and number else material, root, depth + 1))
-    return values
 
 
 def _number(schema: Mapping[str, Any], material: Material, *, whole: bool) -> float | int:
@@ -210,7 +239,9 @@ def _text(schema: Mapping[str, Any], material: Material) -> str:
     text = material.text or "yes"
     if isinstance(pattern := schema.get("pattern"), str):
         text = _matching(pattern, text)
-    if len(text) < (least := schema.get("minLength", 0)):
+    if (least := schema.get("minLength", 0)) > LARGEST:
+        raise Unusable(f"the schema asks for a text of more than {LARGEST:,} letters")
+    if len(text) < least:
         text = text.ljust(int(least), ".")
     most = schema.get("maxLength")
     return text[: int(most)] if most is not None else text

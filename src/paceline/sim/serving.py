@@ -30,6 +30,7 @@ from paceline.sim.routes import (
     missing_key,
     object_in,
 )
+from paceline.sim.schemas import Unusable
 from paceline.sim.tally import CACHES_FROM, CACHES_IN, name_of
 from paceline.sim.wire import MARK, Asked, BadRequest, Context, Dialect, Headers
 
@@ -68,7 +69,8 @@ class Visit:
         arrived = self.era.now()
         headers = self.headers(refused)
         if refused.retry_after is not None:
-            headers += self.dialect.waits(self.era.outside(refused.retry_after))
+            wait = self.era.outside(refused.retry_after)
+            headers += self.dialect.waits(wait, exactly=self.era.scale != 1)
         body = self.dialect.refusal(refused, model, self.number)
         await self.era.until(arrived + refused.seconds)
         await self.answer.whole(refused.status, headers, body)
@@ -91,13 +93,25 @@ class Visit:
 
     async def is_let_in(self) -> bool:
         """Whether it shows a key, and one that is accepted; whoever does not is told so."""
-        era = self.era
-        if not self.key:
-            era.tally.unkeyed += 1
-            era.tally.refused[401] += 1
-            await self.fail(401, missing_key(self.dialect))
+        if not await self.shows_a_key():
             return False
-        return True
+        if self.era.provider.lets_in(self.key, self.era.now()):
+            return True
+        self._turned_away()
+        body = self.dialect.refusal(Refused(401, "auth", 0.0), "", self.number)
+        await self.answer.whole(401, self.headers(), body)
+        return False
+
+    async def shows_a_key(self) -> bool:
+        """Whether it shows any."""
+        if not self.key:
+            self._turned_away()
+            await self.fail(401, missing_key(self.dialect))
+        return bool(self.key)
+
+    def _turned_away(self) -> None:
+        self.era.tally.turned_away += 1
+        self.era.tally.refused[401] += 1
 
     async def models(self, wanted: str) -> None:
         """The list of models, or one of them."""
@@ -142,26 +156,24 @@ class Visit:
 
     async def call(self, endpoint: Endpoint) -> None:
         """A call of a model."""
-        if not await self.is_let_in():
-            return
-        try:
-            asked = endpoint.form.read(object_in(self.request.body))
-        except BadRequest as problem:
-            await self.misunderstood(problem)
+        if not await self.shows_a_key():
             return
         era = self.era
         provider = era.provider
+        try:
+            asked = endpoint.form.read(object_in(self.request.body))
+            reply = reply_of(endpoint, asked, era)
+        except BadRequest as problem:
+            await self.misunderstood(problem)
+            return
         arrived = era.begin()
-        reply = Reply()
-        if endpoint.speaks:
-            reply = reply_to(asked.prompt, era.scenario.answers, provider.accepted)
         met = provider.arrive(
             arrived,
             key=self.key,
             model=asked.prompt.model,
             input_tokens=asked.input_tokens,
-            output_tokens=reply.tokens,
-            max_tokens=asked.prompt.max_tokens,
+            output_tokens=reply.tokens * asked.choices,
+            max_tokens=asked.most_tokens,
         )
         if isinstance(met, Refused):
             await self.refuse(met, asked.prompt.model)
@@ -174,7 +186,7 @@ class Visit:
         era = self.era
         cached, written = self._cache(endpoint, asked)
         prompt = name_of(asked.prompt)
-        era.tally.accepted(prompt, asked, cached, reply.tokens)
+        era.tally.accepted(prompt, asked, cached, reply.tokens * asked.choices)
         context = Context(number=era.provider.accepted, created=time.time(), cached=cached, written=written)
         delivery = Delivery(era, self.answer, admitted, arrived, self.headers(admitted))
         left = None
@@ -213,6 +225,16 @@ class Visit:
             return 0, 0
         cached = self.era.tally.cached(asked.prompt, tokens)
         return cached, tokens // CACHES_IN * CACHES_IN - cached
+
+
+def reply_of(endpoint: Endpoint, asked: Asked, era: Era) -> Reply:
+    """What is said if the call is accepted."""
+    if not endpoint.speaks:
+        return Reply()
+    try:
+        return reply_to(asked.prompt, era.scenario.answers, era.provider.accepted)
+    except Unusable as problem:
+        raise BadRequest(f"Invalid schema: {problem}") from None
 
 
 @lru_cache(maxsize=2)

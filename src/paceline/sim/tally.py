@@ -81,7 +81,8 @@ class Tally:
 
     def __init__(self) -> None:
         self.refused: Counter[int] = Counter()
-        self.unkeyed = 0
+        self.turned_away = 0
+        """For their keys, before the provider was asked."""
         self.invalid = 0
         self.hung_up = 0
         self.streamed = 0
@@ -126,13 +127,13 @@ class Tally:
     ) -> Seen:
         """All of it."""
         refused = dict(stats.refused)
-        if self.unkeyed:
-            refused["auth"] = refused.get("auth", 0) + self.unkeyed
+        if self.turned_away:
+            refused["auth"] = refused.get("auth", 0) + self.turned_away
         return Seen(
             scenario=scenario,
             time_scale=time_scale,
             seconds=round(seconds, 3),
-            arrived=stats.arrived + self.unkeyed,
+            arrived=stats.arrived + self.turned_away,
             accepted=stats.accepted,
             answered=stats.answered,
             refused=refused,

@@ -43,6 +43,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     body: dict[str, Any]
     stream: bool
     input_tokens: int
+    choices: int = 1
+    """Answers to one prompt; they are the same here."""
+
+    @property
+    def most_tokens(self) -> int | None:
+        """Of output, by all choices."""
+        most = self.prompt.max_tokens
+        return None if most is None else most * self.choices
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,8 +106,8 @@ class Dialect(Protocol):
     def headers(self, advertised: Advertised | None, number: int, now: float) -> Headers:
         """The headers of an answer; `now` is seconds since 1970."""
 
-    def waits(self, seconds: float) -> Headers:
-        """How long to wait, in headers."""
+    def waits(self, seconds: float, *, exactly: bool) -> Headers:
+        """How long to wait, in headers; to the millisecond where whole seconds are too coarse."""
 
 
 def text_of(content: Any, where: str) -> str:
@@ -182,6 +190,11 @@ def event_writer(name_events: bool) -> Callable[..., Event]:
         return Event(f"event: {content['type']}\n".encode() + data if name_events else data, timed)
 
     return event
+
+
+def waiting(seconds: float, *, exactly: bool) -> str:
+    """`retry-after`: whole seconds, and at least one, as providers have it; or what it is."""
+    return shown_number(math.ceil(seconds * 1000) / 1000) if exactly else str(max(1, math.ceil(seconds)))
 
 
 def shown_number(value: float) -> str:
