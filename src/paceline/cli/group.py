@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "verify": "Audit the record of a run.",
     "ls": "List runs.",
     "rm": "Remove runs.",
+    "sim": "Serve a simulated provider of models.",
     "config": "Show all settings, and where each value came from.",
     "demo": "Run 200 cases, kill the run half way, resume it.",
 }

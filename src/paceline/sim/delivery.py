@@ -20,7 +20,7 @@ from paceline.sim.http import Answer
 from paceline.sim.provider import Admitted, Fault
 from paceline.sim.wire import Event, Headers
 
-TICK: Final = 0.004
+TICK: Final = 0.02
 """Seconds of the world's: pieces that are due so close together are sent together."""
 
 Ending = Literal["end", "cut", "reset"]

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from http import HTTPStatus
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, cast
 
 from paceline.sim.requests import Bounds, Malformed, Request, RequestParser
 
@@ -117,8 +117,7 @@ class Connection(asyncio.Protocol):
     # What the loop tells
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are like it, and no subclass
         self._server.connections.add(self)
         if len(self._server.connections) > self._server.bounds.connections:
             self._refuse(Malformed(503, "there are too many connections"))
