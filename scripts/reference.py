@@ -9,13 +9,18 @@ is. `tests/test_reference.py` holds the pages to it.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
+import msgspec
 
 import paceline.cli
 from paceline.cli.group import COMMANDS
@@ -23,9 +28,17 @@ from paceline.cli.group import paceline as program
 from paceline.cli.options import NOT_FOR_RUNS
 from paceline.report.document import KEYS
 from paceline.settings import BY_NAME, SETTINGS, Setting, as_written
+from paceline.sim.builtin import SCENARIOS
+from paceline.sim.scenario import GROUPS, MOST, Answers, Part, Rule, Scenario
+from paceline.sim.tally import Seen
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PAGES: Final = ("docs/settings.md", "docs/reference/cli.md", "docs/reference/report-json.md")
+PAGES: Final = (
+    "docs/settings.md",
+    "docs/reference/cli.md",
+    "docs/reference/report-json.md",
+    "docs/how-to/simulated-provider.md",
+)
 PLACE: Final = re.compile(r"<!-- reference:(?P<name>[\w-]+) -->\n.*?<!-- /reference:(?P=name) -->", re.DOTALL)
 EXIT_CODE: Final = re.compile(r"^    (\d+) +(.+)$", re.MULTILINE)
 
@@ -119,12 +132,109 @@ def report_keys() -> str:
     return table(("key", "means"), ((f"`{key}`", meaning) for key, meaning in KEYS.items()))
 
 
+# Scenarios of the simulated provider --------------------------------------------------------------
+
+
+def scenarios() -> str:
+    """The scenarios that have names."""
+    rows = ((f"`{name}`", str(fields["about"])) for name, fields in SCENARIOS.items())
+    return table(("scenario", "is"), rows)
+
+
+def scenario_fields() -> str:
+    """Every field of a scenario, and those of its groups."""
+    parts = [_scenario_fields(Scenario)]
+    for name, group in GROUPS.items():
+        opening = (inspect.getdoc(group) or "").replace("\n", " ")
+        parts += [f"### `{name}`", opening, _scenario_fields(group)]
+        if group is Answers:
+            parts += ["Each of the `rules`:", _scenario_fields(Rule)]
+    return "\n\n".join(parts)
+
+
+def _scenario_fields(kind: type[Part]) -> str:
+    meanings = _meanings(kind)
+    hints = get_type_hints(kind, include_extras=True)
+    rows = (
+        (f"`{field.name}`", _values(hints[field.name]), _default_of(field), meanings[field.name])
+        for field in msgspec.structs.fields(kind)
+    )
+    return table(("field", "value", "default", "means"), rows)
+
+
+def stats() -> str:
+    """What the simulated provider tells that it has seen."""
+    rows = []
+    for name, meaning in _meanings(Seen).items():
+        rows.append((f"`{name}`", meaning))
+        inside = get_type_hints(Seen)[name]
+        if isinstance(inside, type) and issubclass(inside, msgspec.Struct):
+            rows += [(f"`{name}.{each}`", of_it) for each, of_it in _meanings(inside).items()]
+    return table(("key", "means"), rows)
+
+
+def _meanings(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """What stands below each field in the source: nothing is left unexplained."""
+    (parsed,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(parsed, ast.ClassDef)
+    found = {}
+    for field, below in zip(parsed.body, [*parsed.body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign):
+            assert isinstance(field.target, ast.Name)
+            name = field.target.id
+            assert isinstance(below, ast.Expr), f"{kind.__name__}.{name} is not explained"
+            assert isinstance(below.value, ast.Constant)
+            found[name] = inspect.cleandoc(str(below.value.value)).replace("\n", " ")
+    return found
+
+
+_SIMPLE: Final = {str: "text", bool: "`true` or `false`", int: "whole number", float: "number"}
+
+
+def _values(hint: Any) -> str:
+    """What a field may be, in words."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return f"{_values(inside[0])} {_bounds(inside[1])}"
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in inside)
+    if origin is UnionType or origin is Union:
+        return " or ".join("nothing" if each is NoneType else _values(each) for each in inside)
+    if origin is tuple:
+        return "list of texts" if inside[0] is str else "list of mappings"
+    return _SIMPLE.get(hint, "mapping")
+
+
+def _bounds(of: msgspec.Meta) -> str:
+    low = f"> {of.gt:g}" if of.gt is not None else f"≥ {of.ge:g}"
+    return low if of.le is None or of.le >= MOST else f"{low}, ≤ {of.le:g}"
+
+
+def _default_of(field: msgspec.structs.FieldInfo) -> str:
+    match field.default:
+        case None | "" | ():
+            return "none"
+        case Part():
+            return "see there"
+        case bool() as truth:
+            return f"`{str(truth).lower()}`"
+        case int() | float() as number:
+            return f"`{number:g}`"
+        case str() as text:
+            return f"`{text}`"
+        case _:
+            return "has to be there"
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "settings": settings,
     "settings-without-flag": without_flag,
     "exit-codes": exit_codes,
     "commands": commands,
     "report-keys": report_keys,
+    "scenarios": scenarios,
+    "scenario-fields": scenario_fields,
+    "sim-stats": stats,
 }
 
 

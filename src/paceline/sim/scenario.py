@@ -47,10 +47,13 @@ class Latency(Part, frozen=True):
     """How long an answer takes: `constant + load x (log-normal + tokens)`; a number alone is the mean."""
 
     mean: NotNegative = 1.0
+    """Of the log-normal part, in seconds; 0 is none."""
     sigma: Annotated[float, msgspec.Meta(ge=0, le=5)] = 0.0
     """Of the logarithm: 0.6 is usual for calls of one kind, above 1 they have little in common."""
     per_input_token: NotNegative = 0.0
+    """Seconds that each token of the prompt takes."""
     per_output_token: NotNegative = 0.0
+    """Seconds that each token of the answer takes."""
     constant: NotNegative = 0.0
     """Seconds that come on top whatever the load: the way there and back."""
     first_token: Share = 0.2
@@ -63,7 +66,9 @@ class Ramp(Part, frozen=True):
     above: Positive
     """Requests a minute that are always fine."""
     growth: Positive = 0.5
+    """0.5 allows half as many again."""
     over: Positive = 60.0
+    """Seconds that it is measured over."""
 
 
 class Overload(Part, frozen=True):
@@ -74,6 +79,7 @@ class Overload(Part, frozen=True):
     above: Count | None = None
     """With so many calls in flight, each further one is refused."""
     status: Literal[503, 529] = 503
+    """OpenAI's or Anthropic's."""
 
 
 class Faults(Part, frozen=True):
@@ -92,27 +98,34 @@ class Faults(Part, frozen=True):
     stream_error: Share = 0.0
     """An error inside a stream that began with 200; a 500 where nothing is streamed."""
     stall_seconds: NotNegative = 60.0
+    """Then the connection is closed."""
     slow_seconds: NotNegative = 10.0
+    """How late `slow` is."""
 
 
 class Quota(Part, frozen=True):
     """What an account may spend in all; then it gets `insufficient_quota`, and no waiting helps."""
 
     requests: Count | None = None
+    """Accepted ones."""
     tokens: Count | None = None
+    """Input and output."""
 
 
 class Accounts(Part, frozen=True):
     """Who shares limits with whom."""
 
     per_key: bool = True
+    """Whether each key has limits of its own."""
     per_model: bool = True
+    """Whether each model has."""
 
 
 class Rule(Part, frozen=True):
     """What is answered to a prompt in which a regular expression is found."""
 
     when: str
+    """The expression. It is looked for in what was said last: by the user, or as the result of a tool."""
     reply: str = ""
     """Text, with groups of the expression as `\\1` or `\\g<name>`."""
     call: str = ""
@@ -125,12 +138,13 @@ class Answers(Part, frozen=True):
     """What the simulated model says: the first rule that fits, else the script, else `otherwise`."""
 
     rules: tuple[Rule, ...] = ()
+    """What is said to some prompts: `when`, and `reply` or `call`."""
     script: tuple[str, ...] = ()
     """One answer after another, in the order in which calls are accepted; then from the beginning."""
     otherwise: Literal["function", "echo"] = "function"
     """`echo` says the prompt again; `function` does sums, gives verdicts where a judge is asked for them, and
     says the prompt again where it can do neither."""
-    output_tokens: Count | None = None
+    output_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
     """Text is filled up to so many tokens, for load."""
 
 
@@ -138,34 +152,45 @@ class Step(Part, frozen=True):
     """From second `at` on, some fields have other values."""
 
     at: NotNegative
+    """Seconds since the first call."""
     set: dict[str, Any]
+    """Fields and their new values; of a group, those that are not named stay as they are."""
 
 
 class Outage(Part, frozen=True):
     """From second `at` until second `until`, everything is refused."""
 
     at: NotNegative
+    """Seconds since the first call."""
     until: Positive
+    """Likewise, and later."""
     status: Literal[429, 500, 502, 503, 529] = 503
+    """What everybody gets meanwhile."""
     retry_after: Positive | None = None
+    """Seconds that refusals ask to wait."""
 
 
 class Scenario(Part, frozen=True):
     """How a simulated provider behaves."""
 
     name: str = ""
+    """What it is called in `/stats` and in reports."""
     about: str = ""
     """One sentence for people."""
     seed: int = 0
+    """Of all that is left to chance."""
     time_scale: Positive = 1.0
     """10 makes a simulated second a tenth of a real one; rates and waits go with it."""
 
     rpm: Positive | None = None
+    """Requests a minute."""
     tpm: Positive | None = None
+    """Tokens a minute."""
     burst: Positive = 1.0
     """Seconds' worth of requests and tokens that the buckets hold. Providers enforce limits per minute by the
     second; 60 would be a whole minute at once."""
     in_flight: Count | None = None
+    """Calls at once; one more is refused."""
     charge: Charge = "used"
     """What a call counts for in `tpm`: input and output as they are, input and `max_tokens`, or the latter
     until the answer is there."""
@@ -173,6 +198,7 @@ class Scenario(Part, frozen=True):
     """Whether refused calls count in `rpm` too."""
 
     latency: Latency = Latency()
+    """How long answers take: see below. A number alone is the mean."""
     knee: Count | None = None
     """Above so many in flight, latency grows in proportion, so that no more gets done."""
     knee_steepness: Annotated[float, msgspec.Meta(ge=0, le=10)] = 1.0
@@ -188,17 +214,26 @@ class Scenario(Part, frozen=True):
     """Whether the text of a refusal says what it is about."""
 
     ramp: Ramp | None = None
+    """Refusals of traffic that grows too fast."""
     overload: Overload = Overload()
+    """Refusals because the provider has too much to do."""
     faults: Faults = Faults()
+    """Accepted calls that go wrong."""
     quota: Quota = Quota()
+    """What may be spent in all."""
     keys: tuple[str, ...] = ()
     """Those that are accepted; none named, all are."""
     models: tuple[str, ...] = ()
+    """Those that there are; none named, any name will do."""
     accounts: Accounts = Accounts()
+    """Who shares limits with whom."""
     answers: Answers = Answers()
+    """What is said."""
 
     steps: tuple[Step, ...] = ()
+    """How it changes over time."""
     outages: tuple[Outage, ...] = ()
+    """When nobody is served."""
 
     @classmethod
     def load(cls, source: str | Path) -> Scenario:

@@ -30,15 +30,18 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     """Of the calls that were accepted."""
 
     input: int
+    """What prompts counted, the cached part included."""
     cached: int
     """Of the input, what was read from the cache."""
     output: int
+    """What answers counted."""
 
 
 class Prompts(msgspec.Struct, frozen=True, kw_only=True):
     """Of the calls that were accepted, by what they asked."""
 
     different: int
+    """How many there were."""
     accepted_twice: int
     """Those that were accepted more than once: after a fault, that is how it has to be."""
     answered_twice: int
@@ -49,27 +52,38 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What `/stats` tells."""
 
     scenario: str
+    """Its name."""
     time_scale: float
+    """How many of the provider's seconds are one of the world's."""
     seconds: float
     """Of the provider's own time, since the first call or since `/stats/reset`."""
     arrived: int
+    """Calls of any fate."""
     accepted: int
+    """Those that were worked on."""
     answered: int
     """Accepted calls whose whole answer was waited for, and was right."""
     refused: dict[str, int]
     """By cause: `requests`, `tokens`, `concurrency`, `ramp`, `quota`, `auth`; overload, outages and models
     that are not there are `unknown`."""
     refused_by_status: dict[str, int]
+    """The same by HTTP status."""
     invalid: int
     """Requests that no provider would have understood; they count as no arrival."""
     faults: dict[str, int]
+    """Accepted calls that were made to go wrong, by kind."""
     hung_up: int
     """Accepted calls whose caller went before the end."""
     in_flight: int
+    """Accepted calls under way now."""
     in_flight_peak: int
+    """The most there were at once."""
     streamed: int
+    """Accepted calls that asked for a stream."""
     tokens: Tokens
+    """Of accepted calls."""
     prompts: Prompts
+    """Of accepted calls, by what they asked."""
     connections: int
     """That are open now."""
     goodput: list[int]
