@@ -183,6 +183,29 @@ def test_a_file_that_is_no_run_is_called_what_it_is(shell: Shell, suite: Path) -
     assert "doubles.py is a file, not a run directory" in shell.types("report", "doubles.py").stderr
 
 
+def test_where_an_evaluator_broke_is_shown_with_its_case(shell: Shell) -> None:
+    shell.write(
+        "judged.py",
+        """
+        from paceline import Case, Dataset
+
+        def judge(output):
+            return output["score"] > 0.5
+
+        dataset = Dataset(cases=[Case(name="a", inputs=1)], evaluators=[judge])
+
+        def task(n):
+            return {"scores": 1}
+        """,
+    )
+    assert shell.types("run", "judged.py", "-o", "out").exit_code == 1
+    told = shell.types("report", "out", "--case", "a").stdout
+    assert "judge could not say anything: KeyError: 'score'" in told
+    assert 'return output["score"] > 0.5' in told
+    (document,) = json.loads(shell.types("report", "out", "--case", "a", "--json").stdout)
+    assert document["evaluator_failures"]["judge"]["error"] == "KeyError: 'score'"
+
+
 def test_nothing_that_a_model_or_an_error_says_reaches_the_terminal_as_a_command(shell: Shell) -> None:
     shell.write(
         "evil.py",

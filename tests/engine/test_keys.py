@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -411,18 +412,48 @@ def test_metrics_that_are_no_plain_finite_numbers_do_not_spoil_the_line() -> Non
     assert metrics == {"flag": 1, "own float": 1.5, "own int": 3, "indexed": 12, "huge": 10**30}
 
 
-@pytest.mark.parametrize("hang", [None, "task", "evaluator"])
-def test_one_at_a_time_tracebacks_are_printed_as_they_happen(
-    hang: str | None, capsys: pytest.CaptureFixture[str]
+def called_by_a_task() -> int:
+    raise ValueError("look at me")
+
+
+def test_one_at_a_time_tracebacks_of_tasks_are_printed_and_begin_with_the_users_code(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     async def task(number: int) -> int:
-        raise ValueError("look at me")
+        return called_by_a_task()
 
-    play(cases(1), task, concurrency=1, show_errors=True)
+    def sync_task(number: int) -> int:
+        return called_by_a_task()
+
+    for each in (task, sync_task):
+        really(cases(1), each, concurrency=1, show_errors=True)
+        told = capsys.readouterr().err
+        assert told.startswith("paceline: case-0, attempt 1:\nTraceback")
+        assert "ValueError: look at me" in told
+        assert re.findall(r"line \d+, in (\w+)", told) == [each.__name__, "called_by_a_task"]
+
+
+@pytest.mark.parametrize("waits", ["instant", "on a thread", "on the loop"])
+def test_one_at_a_time_tracebacks_of_evaluators_are_printed_too(
+    waits: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @instant
+    def at_once(output: int) -> int:
+        return called_by_a_task()
+
+    def on_a_thread(output: int) -> int:
+        return called_by_a_task()
+
+    async def on_the_loop(output: int) -> int:
+        return called_by_a_task()
+
+    evaluator = {"instant": at_once, "on a thread": on_a_thread, "on the loop": on_the_loop}[waits]
+    really(cases(1), echo, evaluators=[evaluator], concurrency=1, show_errors=True)
     told = capsys.readouterr().err
-    assert "case-0, attempt 1" in told
-    assert "look at me" in told
-    assert "test_keys.py" in told
+    assert told.startswith(f"paceline: case-0, evaluator {evaluator.__name__}:\nTraceback")
+    assert re.findall(r"line \d+, in (\w+)", told) == [evaluator.__name__, "called_by_a_task"]
+    really(cases(2), echo, evaluators=[evaluator], concurrency=2)
+    assert capsys.readouterr().err == ""
 
 
 Script = st.lists(

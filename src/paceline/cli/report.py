@@ -96,6 +96,9 @@ def _in_full(row: Row) -> str:
         if name == "results":
             lines += [f"{each}: {_said(result)}" for each, result in value.items()]
             continue
+        if name == "evaluator_failures":
+            lines += [_failed(each, failure) for each, failure in value.items()]
+            continue
         text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
         lines.append(f"{name}: {text}" if "\n" not in text else f"{name}:\n{text.rstrip()}")
     return "\n".join(lines)
@@ -104,6 +107,10 @@ def _in_full(row: Row) -> str:
 def _said(result: dict[str, Any]) -> str:
     value = json.dumps(result["value"], ensure_ascii=False)
     return f"{value}, because {result['reason']}" if result["reason"] else value
+
+
+def _failed(name: str, failure: dict[str, str]) -> str:
+    return f"{name} could not say anything: {failure['error']}\n{failure['trace']}".rstrip()
 
 
 def _document(row: Row) -> dict[str, Any]:
@@ -142,6 +149,7 @@ def _document(row: Row) -> dict[str, Any]:
         "output": plain(row.output),
         "results": {name: {"value": each.value, "reason": each.reason} for name, each in results.items()},
         "evaluator_failures": {
-            each.name: f"{each.error_type}: {each.error_message}" for each in row.evaluator_failures
+            each.name: {"error": f"{each.error_type}: {each.error_message}", "trace": each.error_stacktrace}
+            for each in row.evaluator_failures
         },
     }

@@ -44,6 +44,9 @@ TRANSIENT_NAMES: Final = frozenset(
 )
 """Class names of the HTTP libraries and model SDKs, matched by name so that none of them is imported."""
 
+_PACKAGE: Final = __file__.rsplit("/", 2)[0]
+_CALLERS: Final = tuple(f"{_PACKAGE}/{room}/" for room in ("engine", "tasks", "evaluators"))
+
 
 def describe(error: BaseException, *, stage: str = "task") -> ErrorFacts:
     """The facts of an exception, bounded, whatever it does to prevent that."""
@@ -168,7 +171,7 @@ def _trace(error: BaseException) -> str:
     try:
         # An exception that is raised again and again, some constant say, drags the frames of all times along.
         frames = traceback.extract_tb(error.__traceback__, limit=-FRAMES_LOOKED_AT)
-        shown = [frame for frame in frames if not _ours(frame.filename)] or list(frames)
+        shown = [frame for frame in frames if not is_ours(frame.filename)] or list(frames)
         # Not by `format_list`, which parses each line again to underline a part of it.
         text = "".join(
             f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n'
@@ -193,8 +196,9 @@ def _causes(error: BaseException) -> list[BaseException]:
     return found[1:]
 
 
-def _ours(filename: str) -> bool:
-    return "/paceline/engine/" in filename or "/paceline/tasks/" in filename
+def is_ours(filename: str) -> bool:
+    """Whether a frame is of the code that calls the user's, which says nothing about what went wrong."""
+    return filename.startswith(_CALLERS)
 
 
 def _encodable(text: str) -> str:

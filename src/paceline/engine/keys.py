@@ -8,13 +8,11 @@ another try, and is scored, elsewhere.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from paceline.engine.answers import context_of, lost_answer, stored_answer
 from paceline.engine.bookkeeping import countable
-from paceline.engine.complaints import complain
+from paceline.engine.complaints import complain_of
 from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
 from paceline.engine.decisions import cancelled, outcome_of, skipped, timed_out
@@ -199,7 +197,8 @@ class KeyWorker:
 
     def _shown(self, turn: Turn, attempted: Attempted) -> Attempted:
         if self._plan.show_errors:
-            _show(turn, attempted)
+            what = f"{turn.key}, attempt {turn.attempt}"
+            complain_of(what, attempted.error, attempted.exception)
         return attempted
 
     async def _after(self, lane: Lane, turn: Turn, attempted: Attempted) -> None:
@@ -446,14 +445,3 @@ class KeyWorker:
 
 def _about_all(error: BaseException) -> EvaluatorFailure:
     return EvaluatorFailure(by="evaluators", error=describe(error, stage="evaluator"))
-
-
-def _show(turn: Turn, attempted: Attempted) -> None:
-    """The traceback as it happens, for whoever runs one case at a time to see what is wrong."""
-    told = [f"paceline: {turn.key}, attempt {turn.attempt}:"]
-    if attempted.exception is not None:
-        with contextlib.suppress(Exception):  # an exception may refuse to be shown
-            told += traceback.format_exception(attempted.exception)
-    if len(told) == 1 and attempted.error is not None:
-        told.append(f"  {attempted.error.type}: {attempted.error.message}")
-    complain(told[0] + "\n" + "".join(told[1:]))

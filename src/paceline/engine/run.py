@@ -116,6 +116,7 @@ class Run:
             dice=self.dice,
             grace=self.plan.grace,
             around=self.plan.around_evaluator,
+            shows_errors=self.plan.show_errors,
             record_call=self.books.call if self.plan.listens else None,
         )
         self.keys = KeyWorker(self)

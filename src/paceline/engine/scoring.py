@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.clock import Clock
+from paceline.engine.complaints import complain_of
 from paceline.engine.deadlines import NEVER, Deadlines
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Turn, Work
@@ -25,7 +26,7 @@ from paceline.engine.retry import RetryPolicy, next_wait
 from paceline.engine.threads import Threads
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, scores_of
-from paceline.journal.records import EvaluatorFailure, Score
+from paceline.journal.records import ErrorFacts, EvaluatorFailure, Score
 from paceline.pace.calls import current_listener
 
 if TYPE_CHECKING:
@@ -69,10 +70,12 @@ class Scorer:
         dice: random.Random,
         grace: float,
         around: AroundEvaluator | None = None,
+        shows_errors: bool = False,
         record_call: Callable[[Work, Call], None] | None = None,
     ) -> None:
         """`record_call` takes the model calls of evaluators, where there are doors that tell of them."""
         self._record_call = record_call
+        self._shows_errors = shows_errors
         self._around = around or _nothing_around
         places = None if concurrency is None else asyncio.Semaphore(concurrency)
         self._places = places or nullcontext()
@@ -107,9 +110,15 @@ class Scorer:
             returned = prepared.call(ctx) if self._around is _nothing_around else self._called(prepared, ctx)
             found.scores += scores_of(prepared, returned, seconds=0.0)
         except BaseException as error:
-            found.failures.append(
-                EvaluatorFailure(by=prepared.label, error=describe(error, stage="evaluator"))
-            )
+            facts = self._shown(prepared, f"{ctx.key or ctx.name}", error)
+            found.failures.append(EvaluatorFailure(by=prepared.label, error=facts))
+
+    def _shown(self, prepared: Prepared, key: str, error: BaseException) -> ErrorFacts:
+        """The facts of an error of an evaluator, told as it happens where that is wanted."""
+        facts = describe(error, stage="evaluator")
+        if self._shows_errors:
+            complain_of(f"{key}, evaluator {prepared.label}", facts, error)
+        return facts
 
     async def ask_waiting(
         self,
@@ -161,7 +170,7 @@ class Scorer:
                     failed = error
                 seconds = self._now() - started - work.waited
             attempt = Attempted(
-                error=describe(failed, stage="evaluator"),
+                error=self._shown(prepared, str(turn.key), failed),
                 error_class="timeout" if type(failed) is EvaluatorOverdue else classify(failed),
                 retry_after=retry_after(failed),
                 exception=failed,
