@@ -194,3 +194,65 @@ def test_a_first_line_that_is_lost_is_no_reason_to_pay_again(whole: Path, tmp_pa
     assert bench.asked == []
     assert facts(report)["figures"] == facts(Report.read(whole))["figures"]
     assert bench.run(path).n_scored == CASES, "once it was said, it is on record"
+
+
+BULK = "x" * 300_000
+"""Too big for a line."""
+
+
+@pytest.mark.parametrize("damage", ["gone", "flipped", "cut short", "empty"])
+def test_a_big_output_that_is_lost_before_it_was_scored_is_asked_for_again_and_no_other(
+    tmp_path: Path, damage: str
+) -> None:
+    asked: list[int] = []
+    judged: list[int] = []
+    able = False
+
+    async def task(n: int) -> str:
+        asked.append(n)
+        return BULK + str(n)
+
+    async def judge(ctx: Any) -> bool:
+        judged.append(ctx.inputs)
+        if not able and ctx.inputs:
+            raise RuntimeError("no opinion")
+        return True
+
+    path = tmp_path / "run"
+    cases = [Case(name=name, inputs=n) for n, name in enumerate(NAMES)]
+    dataset = Dataset(name="big", cases=cases, evaluators=[judge])
+
+    def run() -> Report[Any, Any, Any]:
+        asked.clear()
+        judged.clear()
+        return dataset.evaluate_sync(task, journal=path, progress=False)
+
+    assert run().n_failed == 2
+    blobs = {blob.read_bytes()[-2:-1]: blob for blob in (path / "blobs").iterdir()}
+    for n in (b"0", b"1"):
+        hurt(blobs[n], damage)
+    assert verify(path).counts == {"blob": 2}
+    able = True
+    report = run()
+    assert (asked, sorted(judged)) == ([1], [1, 2]), (
+        "case-0 is scored, and what it said is not known any more"
+    )
+    assert report.n_scored == CASES
+    outputs = {case.name: case.output for case in report.cases}
+    assert [outputs[f"case-{n}"] for n in (1, 2)] == [f"{BULK}{n}" for n in (1, 2)]
+    assert verify(path).counts == {"blob": 1}, "the same answer has taken the place of the damaged one"
+    run()
+    assert (asked, judged) == ([], [])
+
+
+def hurt(file: Path, damage: str) -> None:
+    content = file.read_bytes()
+    match damage:
+        case "gone":
+            file.unlink()
+        case "flipped":
+            file.write_bytes(flipped(content, len(content) // 2, 3))
+        case "cut short":
+            file.write_bytes(content[:-100])
+        case "empty":
+            file.write_bytes(b"")

@@ -68,6 +68,29 @@ def test_the_same_value_is_written_once(tmp_path: Path) -> None:
     assert sum(1 for step, name in disk.done if step == "replace") == 1
 
 
+def test_one_that_another_process_put_there_is_looked_at_and_synced_once(tmp_path: Path) -> None:
+    """It may not be safe yet, or not whole any more."""
+    place = tmp_path / "run"
+    name = digest_of(BIG)
+    with Journal.create(place, run_line(), redactor=PLAIN, durability="os") as journal:
+        journal.append(outcome("a", output=journal.keep(BIG)))
+    for damaged in (False, True):
+        if damaged:
+            (place / "blobs" / name).write_bytes(BIG.replace(b"x", b"y", 1))
+        disk = RecordingDisk()
+        with Journal.open(place, redactor=PLAIN, disk=disk) as journal:
+            del disk.done[:]
+            for case in "bc":
+                journal.append(outcome(case, output=journal.keep(BIG)))
+                journal.flush()
+        put = [("sync", name)]
+        if damaged:
+            put = [("write", f"{name}.part"), ("sync", f"{name}.part"), ("replace", name)]
+        commit = [("write", "journal.jsonl"), ("sync", "journal.jsonl")]
+        assert disk.done == [*put, ("sync directory", "blobs"), *commit, *commit]
+        assert read_blob(place / "blobs", name) == BIG
+
+
 def test_what_a_crash_left_half_written_is_written_anew(tmp_path: Path) -> None:
     place = tmp_path / "run"
     (place / "blobs").mkdir(parents=True)

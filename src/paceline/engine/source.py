@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from paceline import values
 from paceline.dataset.case import Case
 from paceline.engine.ports import Stored, Turn
+from paceline.errors import JournalError
 from paceline.evaluators.prepare import prepare
 from paceline.journal.digest import KeyDigest
 from paceline.journal.ledger import Changed, Done, Interrupted, KeyState, New, OpenAgain, ToScore
@@ -110,12 +111,23 @@ class OpenKeys:
                 turn.tried = attempts
                 return "content changed"
             case ToScore(attempts) as paid:
-                turn.tried, turn.on_record = attempts, True
-                turn.parts = 1 + len(paid.scores)
-                if self._stored is not None:
-                    turn.stored = self._stored(paid)
+                turn.tried = attempts
+                if there := self._bring_answer(turn, paid):
+                    turn.on_record, turn.parts = True, 1 + len(paid.scores)
                 # Told by how it ended where that was an end: it counts as done as long as nobody retries it.
-                return paid.outcome if paid.outcome in FINAL else "not scored"
+                if paid.outcome in FINAL:
+                    return paid.outcome
+                return "not scored" if there else "output lost"
+
+    def _bring_answer(self, turn: Turn, paid: ToScore) -> bool:
+        """Give the turn its answer that is on record; whether that is there. It may have lain beside the
+        journal, and be gone or damaged: then there is nothing to score."""
+        if self._stored is not None:
+            try:
+                turn.stored = self._stored(paid)
+            except JournalError:
+                return False
+        return True
 
 
 def turns_of(

@@ -58,7 +58,7 @@ _REMEDIES: dict[FindingKind, str] = {
     "open": "`paceline resume` brings it to an end",
     "missing": "`paceline resume` runs what is missing",
     "unexpected": "the dataset has lost cases since; `paceline report` still shows them",
-    "blob": "restore the file from a copy, or run the case again",
+    "blob": "restore it from a copy; without it, `paceline resume` runs again what has yet to be scored",
 }
 
 SHOWN_PER_KIND = 100

@@ -77,13 +77,33 @@ class BlobDirectory:
     def __init__(self, directory: Path, disk: Disk) -> None:
         self._directory = directory
         self._disk = disk
+        self._kept: set[str] = set()
+        """Those that this process knows to be there."""
 
     def put(self, blobs: Mapping[str, bytes], *, sync: bool) -> None:
-        """Have these on disk. One that is there already is whole: it got its name last."""
+        """Have these on disk."""
+        new = {digest: content for digest, content in blobs.items() if digest not in self._kept}
+        if not new:
+            return
         make_directories(self._disk, self._directory)
-        for digest, content in blobs.items():
+        for digest, content in new.items():
             place = self._directory / digest
-            if not place.exists():
+            if not _holds(place, content):
                 write_whole(self._disk, place, content, sync=sync)
+            elif sync:  # the process that put it there may not have synced it
+                fd = self._disk.open_append(place)
+                try:
+                    self._disk.sync(fd)
+                finally:
+                    self._disk.close(fd)
         if sync:
             self._disk.sync_directory(self._directory)
+        self._kept.update(new)
+
+
+def _holds(place: Path, content: bytes) -> bool:
+    """Whether this very content is there: a file that was damaged meanwhile has its name still."""
+    try:
+        return place.stat().st_size == len(content) and place.read_bytes() == content
+    except OSError:
+        return False
