@@ -13,6 +13,7 @@ from paceline.journal.records import (
     NOTHING,
     AttemptLine,
     BeginLine,
+    CallLine,
     EndedLine,
     ErrorFacts,
     EvaluatorFacts,
@@ -126,6 +127,25 @@ def retried(case: str, attempt: int = 1, error_class: str = "transient", **field
         "seconds": 1.0,
     }
     return AttemptLine(**{**written, **fields})
+
+
+def called(case: str = "a", ordinal: int = 0, **fields: Any) -> CallLine:
+    """A model call that was answered."""
+    written: dict[str, Any] = {
+        "case": case,
+        "at": 1000.5 + ordinal,
+        "ordinal": ordinal,
+        "pool": "openai:m",
+        "host": "https://api.openai.com",
+        "model": "m",
+        "account": "k1",
+        "status": 200,
+        "input_tokens": 100,
+        "output_tokens": 10,
+        "price": 0.001,
+        "seconds": 2.0,
+    }
+    return CallLine(**{**written, **fields})
 
 
 def yes(by: str = "Equals", **fields: Any) -> Score:

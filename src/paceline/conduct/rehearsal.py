@@ -23,8 +23,8 @@ DEFAULT: Final = "rehearsal"
 KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 """Where clients look for a key."""
 STAND_IN: Final = "none"
-"""A key for a machine that has none: clients insist on one, and the simulated provider takes any. Too short to
-be taken for a secret, which would be struck out of the record wherever it stands."""
+"""A key for a machine that has none: clients insist on one, and the simulated provider takes any. Too short
+to be taken for a secret, which would be struck out of the record wherever it stands."""
 
 
 def check_rehearsal(rehearse: bool | str) -> None:
@@ -45,7 +45,9 @@ def fingerprint_of(rehearse: bool | str) -> dict[str, Any]:
             "scenario": scenario.name or str(rehearse),
             "digest": blake2b(written, digest_size=4).hexdigest(),
             "time_scale": scenario.time_scale,
-            "mean_s": latency.mean + latency.constant,
+            "mean_s": latency.mean,
+            "sigma": latency.sigma,
+            "constant_s": latency.constant,
             "per_input_token_s": latency.per_input_token,
             "per_output_token_s": latency.per_output_token,
             **({"rpm": scenario.rpm} if scenario.rpm is not None else {}),

@@ -86,6 +86,8 @@ KEYS: Final[dict[str, str]] = {
     "unless all of it is known, at_least, and n_unknown, the calls of which it is not known), latency_s and "
     "first_token_s (each with n, mean, p50, p95, max)",
     "calls_simulated": "the same of calls that a simulated provider has answered: nothing was paid for them",
+    "rehearsal": "what a rehearsal predicts of the run: scenario, at_once (cases in progress), seconds, usd "
+    "(null where a price is unknown); null where the run was no rehearsal",
     "pools": "each quota that calls share: pool, host, account, simulated, calls (as above), and as it was "
     "left: window, rate_per_s, tokens_per_s, accepted, rejected, rejected_by_cause, peak_in_flight, "
     "limited_s, closed; null where that is not known",
@@ -214,6 +216,7 @@ def _traffic(figures: Figures) -> dict[str, Any]:
         "simulated": figures.simulated is not None,
         "calls": _calls(figures.calls),
         "calls_simulated": _calls(figures.simulated),
+        "rehearsal": msgspec.to_builtins(figures.rehearsal),
         "pools": [_pool(each) for each in figures.pools],
         "limited_by": None if limited is None else msgspec.to_builtins(limited.shares),
         "limited_advice": (limited.advice or None) if limited is not None else None,

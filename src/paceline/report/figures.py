@@ -163,6 +163,19 @@ class ShareFigures(_Facts, frozen=True, kw_only=True):
     """Of all of them."""
 
 
+class RehearsalFigures(_Facts, frozen=True, kw_only=True):
+    """What a rehearsal predicts of the run."""
+
+    scenario: str
+    """What the simulated provider played."""
+    at_once: int
+    """Cases in progress that this is about."""
+    seconds: float | None
+    """How long it would take."""
+    usd: float | None
+    """What it would cost, were the answers as long as the simulated ones; None where a price is unknown."""
+
+
 class LimitFigures(_Facts, frozen=True, kw_only=True):
     """What limited the run, over all processes that worked on it."""
 
@@ -257,6 +270,8 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """Of real providers; None where none was seen."""
     simulated: CallFigures | None
     """Of simulated ones: a rehearsal, and no result. None where there was none."""
+    rehearsal: RehearsalFigures | None
+    """None where the run was no rehearsal."""
     pools: list[PoolFigures]
     """Those with most calls first."""
     limited: LimitFigures | None
@@ -273,6 +288,7 @@ __all__ = [
     "LimitFigures",
     "PoolFigures",
     "Proportion",
+    "RehearsalFigures",
     "ScoreFigures",
     "ShareFigures",
     "Spread",

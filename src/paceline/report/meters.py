@@ -15,9 +15,11 @@ from paceline.report.text import dollars, percent, seconds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 SHOWN_SHARE: Final = 0.005
 """Shares below are left out of the bars: they are as good as nothing."""
+_VALUES_FOR_P95: Final = 20
 _BAR: Final = 30
 """Characters of a bar that stands for all of the time."""
 
@@ -40,42 +42,52 @@ _MEANINGS: Final = {
 
 
 def pools(figures: Figures, pen: Pen) -> RenderableType:
-    """A table of the pools."""
+    """A table of the pools. Columns that would be empty are left out: names of models want the room."""
     from rich.table import Table
 
     table = Table(box=pen.box, padding=(0, 1), expand=False)
-    table.add_column("Pool", overflow="fold")
-    for title in ("Calls", "Rejected", "Tokens in", "out", "Cost", "First token", "Latency"):
-        table.add_column(title, justify="right", overflow="fold")
-    for pool in figures.pools:
-        name = f"{pool.pool} (simulated)" if pool.simulated else pool.pool
-        table.add_row(pen.say(name, limit=100), *(pen.say(cell) for cell in _cells(pool, pen)))
+    rows = [_cells(pool, pen) for pool in figures.pools]
+    told = [place for place in range(len(_COLUMNS)) if any(row[place] not in ("", "0") for row in rows)]
+    table.add_column("Pool", overflow="fold", ratio=1)
+    for place in told:
+        table.add_column(_COLUMNS[place], justify="right", overflow="fold", no_wrap=True)
+    for pool, row in zip(figures.pools, rows, strict=True):
+        table.add_row(_name(pool, pen), *(pen.say(row[place]) for place in told))
     return table
 
 
-def _cells(pool: PoolFigures, pen: Pen) -> Iterator[str]:
+_COLUMNS: Final = ("Calls", "Rejected", "Tokens in", "out", "Cost", "1st token", "p95", "Latency", "p95")
+
+
+def _name(pool: PoolFigures, pen: Pen) -> Text:
+    name = pen.say(pool.pool, limit=100)
+    return pen.join(name, "\n(simulated)") if pool.simulated else name
+
+
+def _cells(pool: PoolFigures, pen: Pen) -> list[str]:
     at_least = "≥ " if pen.unicode else ">= "
     end, calls = pool.end, pool.calls
     rejected = "" if end is None else f"{end.rejected:,}"
     if calls is None:
-        yield from (f"{end.accepted:,}" if end else "", rejected, "", "", "", "", "")
-        return
+        return [f"{end.accepted:,}" if end else "", rejected, *[""] * (len(_COLUMNS) - 2)]
     spending = calls.spending
-    yield f"{spending.calls:,}"
-    yield rejected
-    yield said_amount(spending.input_tokens, at_least=at_least)
-    yield said_amount(spending.output_tokens, at_least=at_least)
     cost = said_amount(spending.cost, dollars, at_least=at_least)
-    yield f"({cost})" if pool.simulated else cost
-    yield _middle(calls.first_token)
-    yield _middle(calls.latency)
+    return [
+        f"{spending.calls:,}",
+        rejected,
+        said_amount(spending.input_tokens, at_least=at_least),
+        said_amount(spending.output_tokens, at_least=at_least),
+        f"({cost})" if pool.simulated else cost,
+        *_middle(calls.first_token),
+        *_middle(calls.latency),
+    ]
 
 
-def _middle(spread: Spread) -> str:
+def _middle(spread: Spread) -> tuple[str, str]:
     """Median and 95th percentile, where there are enough values for one."""
     if not spread.n:
-        return ""
-    return f"{seconds(spread.p50)}" + (f", p95 {seconds(spread.p95)}" if spread.n >= 20 else "")
+        return "", ""
+    return seconds(spread.p50), seconds(spread.p95) if spread.n >= _VALUES_FOR_P95 else ""
 
 
 def limits(limited: LimitFigures, pen: Pen) -> Iterator[RenderableType]:

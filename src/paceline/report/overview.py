@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from paceline.report.figures import CallFigures, Figures, Proportion, Spread, VariantFigures
+from paceline.report.figures import (
+    CallFigures,
+    Figures,
+    Proportion,
+    RehearsalFigures,
+    Spread,
+    VariantFigures,
+)
 from paceline.report.interval import Interval
 from paceline.report.reckoning import NOT_RUN
 from paceline.report.spending import Amount, Spending
@@ -27,7 +34,9 @@ _NO_ERRORS: Final = frozenset({"scored", *NOT_RUN})
 def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
     """What the overview says, a label and a sentence each."""
     if figures.simulated is not None:
-        yield "SIMULATED", _rehearsed(figures, figures.simulated)
+        yield "SIMULATED", _not_a_result(figures, figures.simulated)
+    if figures.rehearsal is not None:
+        yield "Predicted", _predicted(figures.rehearsal)
     yield "Pass rate", _headline(figures)
     of_run = figures.passed_of_run
     if figures.verdict == "incomplete" and of_run.of:
@@ -73,11 +82,21 @@ def _times(figures: Figures) -> Iterator[tuple[str, str]]:
             yield label or "Cost", _cost(calls.spending, simulated=bool(label))
 
 
-def _rehearsed(figures: Figures, simulated: CallFigures) -> str:
+def _not_a_result(figures: Figures, simulated: CallFigures) -> str:
     count = simulated.spending.calls
     of_all = count + (figures.calls.spending.calls if figures.calls is not None else 0)
     share = "all" if count == of_all else f"{count:,} of"
-    return f"a rehearsal, not a result: a simulated provider answered {share} {counted(of_all, 'call')}"
+    what = "a rehearsal, not a result" if figures.rehearsal is not None else "not a result"
+    return f"{what}: a simulated provider answered {share} {counted(of_all, 'call')}"
+
+
+def _predicted(rehearsal: RehearsalFigures) -> str:
+    at_once = f"with {counted(rehearsal.at_once, 'case')} in progress"
+    cost = "an unknown sum" if rehearsal.usd is None else dollars(rehearsal.usd)
+    return (
+        f"the run would take about {seconds(rehearsal.seconds)} {at_once}, if the provider is as scenario "
+        f"{rehearsal.scenario} plays it, and cost about {cost}, if answers are as long as these"
+    )
 
 
 def _calls(spending: Spending) -> str:
@@ -103,6 +122,8 @@ def said_amount(amount: Amount, form: Callable[[float], str] = short, *, at_leas
 def _cost(spending: Spending, *, simulated: bool) -> str:
     """A sum of which a part is unknown is never given as the sum."""
     cost = spending.cost
+    if simulated and cost.total == 0:
+        return "nothing was paid"
     told = "nothing was paid; the real provider would have charged " if simulated else ""
     if cost.total is not None:
         return told + dollars(cost.total)

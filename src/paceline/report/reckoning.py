@@ -31,6 +31,7 @@ from paceline.report.findings import Labels
 from paceline.report.interval import clustered, wilson
 from paceline.report.limits import limits_of
 from paceline.report.quantiles import spread
+from paceline.report.rehearsal import predicted
 from paceline.report.table import (
     CODES,
     CODES_WITH_OUTPUT,
@@ -123,9 +124,18 @@ def _calls(table: Table, key_of: Callable[[int], Key]) -> dict[str, Any]:
         row = max(rows, key=table.seconds.__getitem__)
         return str(key_of(row)), table.seconds[row]
 
+    simulated = calls_in_all(table.calls, simulated=True)
     return {
         "calls": calls_in_all(table.calls, simulated=False),
-        "simulated": calls_in_all(table.calls, simulated=True),
+        "simulated": simulated,
+        "rehearsal": predicted(
+            table.run.fingerprint.get("simulated") if table.run is not None else None,
+            simulated,
+            cases=len(table),
+            work=table.work,
+            wall=math.fsum(process.wall for process in table.processes),
+            places=next((each.ended.places for each in reversed(table.processes) if each.ended), 0),
+        ),
         "pools": pools,
         "limited": limits_of(
             [(process.wall, process.ended) for process in table.processes], pools, slowest=slowest
