@@ -29,6 +29,7 @@ class Paced:
         self._work = work
         self._dice = random.Random(f"door {seed}")
         self._failures: dict[int, int] = {}
+        self._fruitless: set[int] = set()
         self._began: dict[int, float] = {}
         self._succeeded = 0.0
 
@@ -38,7 +39,9 @@ class Paced:
         self.pool.ask(Ask(id=call, pool=self.pool.id, tokens=tokens, priority=RETRY if again else FRESH), now)
 
     def sends(self, now: float) -> list[int]:
-        return [grant.id for grant in self.pool.grant(now)]
+        granted = self.pool.grant(now)
+        self._fruitless |= {grant.id for grant in granted if grant.fruitless}
+        return [grant.id for grant in granted]
 
     def due(self, now: float) -> float | None:
         return self.pool.next_due(now)
@@ -48,7 +51,9 @@ class Paced:
         if result.outcome == "ok":
             self._succeeded = now
             return None
-        if result.outcome != "rate_limited":
+        outage = call in self._fruitless
+        self._fruitless.discard(call)
+        if result.outcome != "rate_limited" and not outage:
             self._failures[call] = self._failures.get(call, 0) + 1
         wait = wait_before_resend(
             Reading(outcome=result.outcome, cause=result.cause, retry_after=result.retry_after),
@@ -56,6 +61,7 @@ class Paced:
             fruitless=now - max(self._began[call], self._succeeded),
             dice=self._dice,
             patience=Patience(),
+            outage=outage,
         )
         return GIVEN_UP if wait is None else wait
 
@@ -159,6 +165,10 @@ class Aimd(Fixed):
         return float(min(1800.0, 3.0 * 2.0 ** min(tries - 1, 10)) + self._dice.uniform(0.0, 3.0))
 
 
+LOOK_AGAIN_S = 0.05
+"""When the oracle asks again where nobody can say when a call will be taken."""
+
+
 class Oracle:
     """Sends each call at the very moment at which the provider takes it, and knows where the knee is."""
 
@@ -196,13 +206,21 @@ class Oracle:
         for outage in self._outages:
             if outage.at <= now < outage.until:
                 self._not_before = outage.until
-        if result.outcome == "rate_limited":
-            self._not_before = max(self._not_before, now + (result.retry_after or 0.0))
-            self._full = result.cause == "concurrency"
+        if result.cause == "concurrency" or (result.outcome == "overloaded" and self._crowded(now)):
+            self._full = True
+        elif result.outcome == "rate_limited":
+            self._not_before = max(self._not_before, now + (result.retry_after or LOOK_AGAIN_S))
         return 0.0
 
+    def _rules(self, now: float) -> Scenario:
+        return next(rules for at, rules in reversed(self._phases) if at <= now)
+
+    def _crowded(self, now: float) -> bool:
+        above = self._rules(now).overload.above
+        return above is not None and self._in_flight >= above
+
     def _knee(self, now: float) -> float:
-        knee = next(rules.knee for at, rules in reversed(self._phases) if at <= now)
+        knee = self._rules(now).knee
         return inf if knee is None else knee
 
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 
 from paceline.pace.messages import Result
 from paceline.sim.provider import Admitted, Provider, Refused
-from paceline.sim.scenario import Scenario
+from paceline.sim.scenario import Charge, Scenario
 
 EVENTS: Final = 400_000
 """More than this is a storm: no orderly run of the calls that are played here comes near it."""
@@ -28,18 +28,21 @@ class Call(NamedTuple):
 
     input_tokens: float
     output_tokens: float
+    max_tokens: float
+    """What the caller allows the answer to have."""
     estimate: float
     """What the caller thinks it will be charged."""
 
 
-def calls(count: int, seed: int) -> list[Call]:
-    """500 to 8,000 tokens each, about a third off when estimated."""
+def calls(count: int, seed: int, *, charge: Charge = "used") -> list[Call]:
+    """500 to 8,000 tokens each, about a third off when estimated; what is charged in advance is known."""
     dice = random.Random(f"calls {seed}")
     made = []
     for _ in range(count):
         tokens = exp(dice.uniform(log(500), log(8000)))
         guess = tokens * dice.lognormvariate(0.0, 0.3)
-        made.append(Call(0.8 * tokens, 0.2 * tokens, guess))
+        most = 0.4 * tokens
+        made.append(Call(0.8 * tokens, 0.2 * tokens, most, guess if charge == "used" else 0.8 * guess + most))
     return made
 
 
@@ -116,6 +119,7 @@ class _Play:
         self, scenario: Scenario, callers: Sequence[Caller], work: Sequence[Call], *, seed: int, models: bool
     ) -> None:
         self._provider = Provider(scenario, seed=seed)
+        self._charge = scenario.charge
         self._callers = callers
         self._work = work
         self._models = models
@@ -162,7 +166,7 @@ class _Play:
                 model=f"model {who}" if self._models else "",
                 input_tokens=each.input_tokens,
                 output_tokens=each.output_tokens,
-                max_tokens=2 * each.output_tokens,
+                max_tokens=each.max_tokens,
             )
             self._plan(now + arrived.seconds, who, call, arrived)
         due = caller.due(now)
@@ -179,7 +183,7 @@ class _Play:
     def _comes_back(self, who: int, call: int, arrived: Admitted | Refused, now: float) -> None:
         if isinstance(arrived, Admitted):
             self._provider.leave(arrived.id, now)
-        result = result_of(arrived, self._work[call])
+        result = result_of(arrived, self._work[call], self._charge)
         again = self._callers[who].result(call, result, now)
         outcome = self._outcome
         outcome.most_tries = max(outcome.most_tries, self._tries[call])
@@ -200,7 +204,7 @@ class _Play:
             outcome.makespan = now
 
 
-def result_of(arrived: Admitted | Refused, call: Call) -> Result:
+def result_of(arrived: Admitted | Refused, call: Call, charge: Charge) -> Result:
     """What a door would make of it."""
     if isinstance(arrived, Refused):
         if arrived.status == 429 and arrived.cause != "quota":
@@ -217,7 +221,7 @@ def result_of(arrived: Admitted | Refused, call: Call) -> Result:
         return Result(outcome="transient", seconds=arrived.seconds, advertised=arrived.advertised)
     return Result(
         outcome="ok",
-        tokens=call.input_tokens + call.output_tokens,
+        tokens=call.input_tokens + (call.max_tokens if charge == "reserved" else call.output_tokens),
         seconds=arrived.seconds,
         advertised=arrived.advertised,
     )
