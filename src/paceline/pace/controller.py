@@ -1,16 +1,15 @@
 """The controller: what each result means for the window and for the two rates of a pool.
 
-    rejected for        cut
-    requests            the rate of requests
-    tokens              the rate of tokens
-    concurrency         the window, to what is in flight
-    ramp                nothing; growth is held
-    unknown             the rate of requests, and the window a little
+    rejected for      cut
+    requests, ramp    the rate of requests
+    tokens            the rate of tokens
+    concurrency       the window, to what is in flight
+    unknown           the rate of requests; and the window, where so many at once were not let in of late
 
-Calls sent before a cut that are rejected after it say nothing new: one cut per episode. Overload makes
-everything slower by a fifth for a while; a failure that is no limit only keeps the window from growing.
+Calls sent before a cut that are rejected after it say nothing new: one cut per episode. Overload cuts the
+window, and only where so many at once are refused again and again; a failure that is no limit cuts nothing.
 
-Why this one and not another: docs/design/controller.md.
+Why this one and not another: docs/design/pace.md.
 """
 
 from __future__ import annotations
@@ -27,14 +26,13 @@ from paceline.pace.messages import Advertised, Cause, Limits, Result
 from paceline.pace.rates import Rate
 from paceline.pace.windows import Window
 
-SLOWER: Final = 0.8
-HOLD_S: Final = 15.0
 REFUSED_WITHIN_S: Final = 2.0
 ENOUGH: Final = 3
 """A call more than fits may slip in when another ends at that moment; three do not."""
 REMEMBERED: Final = 200
 """Answered calls that count as of late."""
-RAMP_HOLD_S: Final = 60.0
+FRESH_S: Final = 1.0
+"""What was left is looked up when a call arrives; later others have gone."""
 LONGEST_BLOCK_S: Final = 120.0
 """No provider is believed that asks for more; the breaker's probes find out."""
 PAUSE_S: Final = 0.1
@@ -71,7 +69,7 @@ class Controller:
         "_episode",
         "_limits",
         "_lost",
-        "_overloaded_at",
+        "_suspicions",
         "blocked_until",
         "request_rate",
         "requests",
@@ -99,7 +97,8 @@ class Controller:
         """Among how many calls in flight each of the last was."""
         self._episode = -inf
         self._lost = 0
-        self._overloaded_at = -inf
+        self._suspicions = 0
+        """Overloads in a row that may have been about calls at once."""
 
     def width(self, now: float) -> float:
         """How many calls may be in flight."""
@@ -138,9 +137,9 @@ class Controller:
             case "rate_limited":
                 self._rejected(flight, result, others, now)
             case "overloaded":
-                self._overloaded(flight, result, now)
+                self._overloaded(flight, result, others, now)
             case "transient":
-                self.window.troubled = True
+                self.window.failed()
                 self._block(result.retry_after, now)
             case "fatal" | "cancelled":
                 pass
@@ -187,6 +186,7 @@ class Controller:
 
     def _rejected(self, flight: Flight, result: Result, others: Collection[Flight], now: float) -> None:
         self._block(result.retry_after, now)
+        _was_not_among(flight, others)
         if not self._adaptive:
             if result.retry_after is None:
                 # Nothing is learned here; but who was just turned away is not to knock again at once.
@@ -198,7 +198,7 @@ class Controller:
         if cause == "concurrency":
             self.window.rejected(len(others), now, sure=True)
         if flight.at <= self._episode:
-            if cause in ("requests", "unknown"):
+            if cause in ("requests", "ramp", "unknown"):
                 self.request_rate.also_rejected(1.0, flight.at, now)
             elif cause == "tokens":
                 self.token_rate.also_rejected(flight.tokens, flight.at, now)
@@ -212,7 +212,7 @@ class Controller:
         self._cut(cause, flight, others, now)
 
     def _cut(self, cause: Cause, flight: Flight, others: Collection[Flight], now: float) -> None:
-        if cause in ("requests", "unknown"):
+        if cause in ("requests", "ramp", "unknown"):
             self.request_rate.emptied(1.0, flight.at, now)
             self.requests.set_rate(self.request_rate.at(now), now)
             self.requests.at_most(0.0, now)
@@ -222,8 +222,6 @@ class Controller:
             self.tokens.at_most(0.0, now)
         if cause == "unknown" and not self._fits(flight.among, others, now):
             self.window.rejected(len(others), now, sure=False)
-        elif cause == "ramp":
-            self.window.hold(now + RAMP_HOLD_S, now)
 
     def _fits(self, among: int, others: Collection[Flight], now: float) -> bool:
         """Whether so many were in flight together of late and let in: then a rejection is not about that.
@@ -233,16 +231,29 @@ class Controller:
         out = sum(each.among >= among and each.at <= now - REFUSED_WITHIN_S for each in others)
         return out + sum(each >= among for each in self._answered) >= ENOUGH
 
-    def _overloaded(self, flight: Flight, result: Result, now: float) -> None:
+    def _overloaded(self, flight: Flight, result: Result, others: Collection[Flight], now: float) -> None:
+        """Some providers refuse a few calls of everybody's at any load: no reason to go slower. The window is
+        narrowed where so many at once are refused again and again and never let in; all else is for whoever
+        sends the call again, and for the breaker.
+        """
         self._block(result.retry_after, now)
-        self.window.troubled = True
-        if not self._adaptive or flight.at <= self._overloaded_at:
+        _was_not_among(flight, others)
+        self.window.failed()
+        if not self._adaptive or flight.at <= self._episode:
             return
-        self._overloaded_at = now
-        self.window.slow_down(SLOWER, now, hold_s=HOLD_S)
-        self.request_rate.slow_down(SLOWER, now, hold_s=HOLD_S)
-        if self.token_rate.found is not None:
-            self.token_rate.slow_down(SLOWER, now, hold_s=HOLD_S)
+        cause = result.cause or "unknown"
+        if cause == "concurrency":
+            self.window.rejected(len(others), now, sure=True)
+        elif cause != "unknown":
+            self._episode = now
+            self._cut(cause, flight, others, now)
+        elif self._fits(flight.among, others, now):
+            self._suspicions = 0
+        else:
+            self._suspicions += 1
+            if self._suspicions >= ENOUGH:
+                self._suspicions, self._episode = 0, now
+                self.window.rejected(len(others), now, sure=False)
 
     def _block(self, retry_after: float | None, now: float) -> None:
         if retry_after is not None and retry_after > 0:
@@ -258,7 +269,7 @@ class Controller:
         """Put right what was drawn for an estimate."""
         if not flight.tokens and not result.tokens:
             return
-        if result.outcome == "rate_limited":
+        if result.outcome in ("rate_limited", "overloaded"):
             self.tokens.give_back(flight.tokens, now)
             if result.cause != "tokens":
                 self.token_rate.corrected(-flight.tokens, flight.at, now)
@@ -268,20 +279,22 @@ class Controller:
 
     def _listen(self, said: Advertised, sent_at: float, now: float) -> None:
         """What the provider says of its limits is better than anything that could be found out."""
-        for limit, left, reset, rate, bucket in (
-            (said.requests, said.requests_left, said.requests_reset, self.request_rate, self.requests),
-            (said.tokens, said.tokens_left, said.tokens_reset, self.token_rate, self.tokens),
+        for limit, left, rate, bucket in (
+            (said.requests, said.requests_left, self.request_rate, self.requests),
+            (said.tokens, said.tokens_left, self.token_rate, self.tokens),
         ):
             if limit is not None and limit > 0 and self._adaptive:
                 rate.advertised(limit / 60)
                 bucket.set_rate(rate.at(now), now)
-            if left is None:
-                continue
-            if left <= 0 and reset is not None:
-                # Counted from the sending: what was left is looked up when a call arrives, not when it ends.
-                self.blocked_until = max(self.blocked_until, min(sent_at + reset, now + LONGEST_BLOCK_S))
-            elif now - sent_at < 1.0:
+            if left is not None and now - sent_at < FRESH_S:
                 bucket.at_most(left, now)
+
+
+def _was_not_among(refused: Flight, others: Collection[Flight]) -> None:
+    """Those that went while it was out counted a call that was not let in."""
+    for each in others:
+        if each.at >= refused.at:
+            each.among -= 1
 
 
 def _least(*limits: float | None) -> float | None:

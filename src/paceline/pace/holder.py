@@ -96,7 +96,7 @@ class Client:
         # In this order: whoever clears up after it, on another thread, finds it in one of the two.
         self.held[theirs] = grant
         self.waiting.pop(theirs, None)
-        self.wire.send(Granted(theirs))
+        self.wire.send(Granted(theirs, grant.fruitless))
         return True
 
 

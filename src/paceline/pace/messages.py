@@ -88,6 +88,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: float = 0.0
     waited: float = 0.0
     """Seconds between the ask and the grant."""
+    fruitless: bool = False
+    """Whether lately no call of its pool was answered: if this one fails too, that says nothing of it."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -235,7 +235,14 @@ class Pool:
             self._breaker.probing(now)
         self._flights[ask.id] = flight
         self._control.sent(flight, now)
-        return Grant(id=ask.id, pool=self.id, at=now, tokens=ask.tokens, waited=now - waiter.since)
+        return Grant(
+            id=ask.id,
+            pool=self.id,
+            at=now,
+            tokens=ask.tokens,
+            waited=now - waiter.since,
+            fruitless=self._breaker.fruitless,
+        )
 
     def _tell(self, binding: Binding) -> None:
         if binding == "window":

@@ -24,9 +24,14 @@ CUT: Final = 0.15
 """How far below the rate found it goes after a rejection: the slack refills the provider's bucket, which the
 creeping then uses up, so that on average nothing is lost."""
 BACK_S: Final = 8.0
-"""Seconds until the rate found is reached again."""
+"""Seconds until the rate found is reached again, and"""
+BACK_CALLS: Final = 25.0
+"""not before so many calls have gone: where calls are rare, to look for more every few seconds would have one
+call in ten rejected."""
 RECENT_S: Final = 5.0
-"""What counts as the rate just now. Longer than most bursts, shorter than most changes."""
+"""What counts as the rate just now. Longer than most bursts, shorter than most changes. And"""
+RECENT_CALLS: Final = 20.0
+"""no fewer calls than these."""
 DEEPEST: Final = 0.5
 """No single rejection is trusted to cut to less than this; the next one will be there soon enough."""
 DOUBT: Final = 2.0
@@ -35,8 +40,12 @@ PRESSED: Final = 0.6
 """Below this share of what might have been sent, a rate was not what bound."""
 SLOWEST_S: Final = 120.0
 """No rate is found that lets nothing through for longer than this."""
-KEPT: Final = 0.95
+KEPT: Final = 0.98
 """Of a limit in a provider's headers: what is counted there and here is never quite the same."""
+
+
+_WEIGHT: Final = 0.1
+"""Of the newest call in a running mean."""
 
 
 class Rate:
@@ -54,14 +63,17 @@ class Rate:
         "_recent_sum",
         "_since",
         "_span",
+        "_usual",
     )
 
     def __init__(self, *, ceiling: float | None, start: float | None, now: float) -> None:
         self._ceiling = ceiling
         self._advertised: float | None = None
         self._found = start
+        self._usual: float | None = None
+        """What a call takes, a running mean."""
         # What an earlier run found is trusted as if it had just been reached again.
-        self._since = now - BACK_S
+        self._since = now - self._back
         self._began: float = inf
         self._emptied_at: float | None = None
         self._let_in = 0.0
@@ -87,19 +99,33 @@ class Rate:
         top = self.top
         if self._found is None:
             return top
-        past = max(0.0, now - self._since)
-        rate = self._found * (1 + CUT * ((past - BACK_S) / BACK_S) ** 3)
-        if past > BACK_S:
+        past, back = max(0.0, now - self._since), self._back
+        rate = self._found * (1 + CUT * ((past - back) / back) ** 3)
+        if past > back:
             # Nobody knows what a rate means that was never sent.
             rate = max(self._found, min(rate, 2 * self.recent(now)))
         return rate if top is None else min(rate, top)
 
     def recent(self, now: float) -> float:
         """What was let in per second just now."""
-        recent = self._recent
-        while recent and recent[0][0] <= now - RECENT_S:
+        recent, lately = self._recent, self._lately
+        while recent and recent[0][0] <= now - lately:
             self._recent_sum -= recent.popleft()[1]
-        return max(0.0, self._recent_sum) / RECENT_S
+        return max(0.0, self._recent_sum) / lately
+
+    @property
+    def _back(self) -> float:
+        """Seconds until the rate found is reached again."""
+        return max(BACK_S, self._time_of(BACK_CALLS))
+
+    @property
+    def _lately(self) -> float:
+        """For how long what went counts as the rate just now."""
+        return max(RECENT_S, self._time_of(RECENT_CALLS))
+
+    def _time_of(self, calls: float) -> float:
+        """How long so many calls take at the rate found."""
+        return calls * (self._usual or 1.0) / self._found if self._found else 0.0
 
     # What happens
 
@@ -110,12 +136,13 @@ class Rate:
         self._recent.append((now, amount))
         self._recent_sum += amount
         self._let_in += amount
+        self._usual = amount if self._usual is None else self._usual + _WEIGHT * (amount - self._usual)
 
     def corrected(self, by: float, sent_at: float, now: float) -> None:
         """A call that has gone counts for more or less than was thought; not at all if it was rejected."""
         if self._emptied_at is None or sent_at > self._emptied_at:
             self._let_in += by
-        if sent_at > now - RECENT_S:
+        if sent_at > now - self._lately:
             self._recent.append((now, by))
             self._recent_sum += by
 
@@ -129,11 +156,11 @@ class Rate:
         """A call sent at `sent_at` found the provider's bucket empty: cut."""
         later = sum(each for when, each in self._recent if when > sent_at)
         before = self.at(now)
-        self._span = min(RECENT_S, max(BURST_S, sent_at - self._began))
-        found = recent = max(0.0, self.recent(now) * RECENT_S - later - amount) / self._span
+        self._span = min(self._lately, max(BURST_S, sent_at - self._began))
+        found = max(0.0, self.recent(now) * self._lately - later - amount) / self._span
         if self._found is not None and self._emptied_at is not None and sent_at > self._emptied_at:
             self._span = sent_at - self._emptied_at
-            found = self._believed(self._let_in - later - amount, recent, amount)
+            found = self._believed(self._let_in - later - amount, self._sustained(sent_at, amount), amount)
         if before is not None and self._found is not None:
             found = max(found, DEEPEST * before)
         self._emptied_at, self._let_in = sent_at, later
@@ -142,29 +169,32 @@ class Rate:
         self._since = now
         self.corrected(-amount, sent_at, now)
 
-    def _believed(self, let_in: float, recent: float, amount: float) -> float:
+    def _believed(self, let_in: float, sustained: float, amount: float) -> float:
         """What was believed before, as far as what was let in since the bucket was last empty allows.
 
-        Both times a little may have been left in it, at most what one call more would have taken.
+        Both times a little may have been left in it, at most what one call more would have taken. And where
+        the bucket ran over in between, more flowed in than was let in; then what was `sustained` tells more.
         """
         assert self._found is not None
         least, most = (let_in - DOUBT * amount) / self._span, (let_in + DOUBT * amount) / self._span
-        if self._span >= RECENT_S:
-            # Where the bucket ran over in between, more flowed in than was let in; then the last seconds tell
-            # more, of which a burst may have been part.
-            least = max(least, (1 - CUT) * recent)
+        least = max(least, sustained)
         if let_in < PRESSED * self._found * self._span:
             most = (1 - CUT) * self._found  # hardly anything was sent, so that it says little
         return max(least, min(most, self._found))
 
-    def slow_down(self, by: float, now: float, *, hold_s: float) -> None:
-        """Go slower without having learned a limit, and stay there for a while."""
-        rate = self.at(now)
-        if rate is None:
-            rate = self.recent(now)
-        if rate > 0:
-            self._found = by * rate / (1 - CUT)
-        self._since = now + hold_s
+    def _sustained(self, until: float, amount: float) -> float:
+        """The highest rate that was let in lately, without what a full bucket may have held: a call found it
+        empty at `until`, and that call is not counted.
+        """
+        best, let_in = 0.0, -amount
+        for when, each in reversed(self._recent):
+            if when > until:
+                continue
+            let_in += each
+            if (span := until - when) >= RECENT_S:
+                best = max(best, (let_in - amount) / (span + BURST_S))
+        best = max(best, (let_in - amount) / (self._lately + BURST_S))
+        return best if self._span >= RECENT_S else 0.0
 
     def resume(self, now: float) -> None:
         """Nothing could be learned for a while: go on with what was found before."""

@@ -1,10 +1,11 @@
 """Whether a call that failed is sent again, and how long it waits before it asks its pool for leave to.
 
 A rejection uses up no try: the pool knows when the next call may go, so the call just asks again, until
-nothing of its pool has been answered for as long as patience lasts. Faults and overload use up tries, with
-waits drawn from a range that doubles (full jitter), and no shorter than the provider asks for. Never sent
-again: what cannot be (its body is gone), what the caller has begun to read, and what the provider says is
-useless.
+nothing of its pool has been answered for as long as patience lasts. Neither does a failure while lately no
+call of its pool was answered: that is an outage, and says nothing of the call. All other faults and overload
+use up tries. Waits are drawn from a range that doubles (full jitter), and are no shorter than the provider
+asks for. Never sent again: what cannot be (its body is gone), what the caller has begun to read, and what the
+provider says is useless.
 
 Decisions are functions of values; nothing here waits.
 """
@@ -42,11 +43,13 @@ def wait_before_resend(
     patience: Patience,
     replayable: bool = True,
     handed_over: bool = False,
+    outage: bool = False,
 ) -> float | None:
     """Seconds to wait before the call asks its pool again; None: what has come is what the caller gets.
 
     `failures`: how often it met a fault or overload, this time included. `fruitless`: seconds since anything
-    of its pool was answered, or since it began.
+    of its pool was answered, or since it began. `outage`: whether lately none was; such
+    a failure is none of `failures`.
     """
     if reading.final or handed_over or not replayable:
         return None
@@ -54,7 +57,7 @@ def wait_before_resend(
         case "rate_limited":
             return 0.0 if fruitless < patience.without_success else None
         case "overloaded" | "transient":
-            if failures >= patience.tries:
+            if fruitless >= patience.without_success if outage else failures >= patience.tries:
                 return None
             drawn = dice.uniform(0.0, min(patience.cap, patience.base * 2.0 ** min(failures - 1, 30)))
             return max(drawn, min(reading.retry_after or 0.0, patience.longest_asked))

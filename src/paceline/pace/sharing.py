@@ -380,8 +380,8 @@ class SharedDesk(Acquiring):
 
     def _heed(self, message: FromHolder) -> None:
         match message:
-            case Granted(id):
-                self._granted(id)
+            case Granted():
+                self._granted(message)
             case Shut(pool, closed):
                 self._close_pool(pool, closed)
             case Present(clients):
@@ -392,15 +392,22 @@ class SharedDesk(Acquiring):
             case Welcome():
                 pass
 
-    def _granted(self, id: int) -> None:  # noqa: A002  # the word of messages
+    def _granted(self, message: Granted) -> None:
         with self._inside:
-            waiter = self._waiters.pop(id, None)
+            waiter = self._waiters.pop(message.id, None)
             if waiter is None:
                 return  # withdrawn; the holder will read of it
             now = time.monotonic()
             ask = waiter.ask
-            grant = Grant(id=id, pool=ask.pool, at=now, tokens=ask.tokens, waited=now - waiter.since)
-            self._held[id] = grant
+            grant = Grant(
+                id=ask.id,
+                pool=ask.pool,
+                at=now,
+                tokens=ask.tokens,
+                waited=now - waiter.since,
+                fruitless=message.fruitless,
+            )
+            self._held[ask.id] = grant
             if not waiter.resolve(grant):
                 self._inside.leave(waiter)
 

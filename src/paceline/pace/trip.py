@@ -216,7 +216,8 @@ class Trip:
     def _settle(self, reading: Reading) -> float | None:
         """Tell the pool; then whether the call is sent again, and after how long a wait."""
         seen, door = self._seen, self._door
-        if reading.outcome in ("overloaded", "transient"):
+        outage = self._grant is not None and self._grant.fruitless
+        if reading.outcome in ("overloaded", "transient") and not outage:
             self._failures += 1
         wait = wait_before_resend(
             reading,
@@ -225,6 +226,7 @@ class Trip:
             dice=door.dice,
             patience=door.patience,
             replayable=seen.replayable,
+            outage=outage,
         )
         self._tell_pool(reading, "cancelled" if reading.local else reading.outcome)
         return wait

@@ -28,8 +28,12 @@ OPENING_S: Final = 2.0
 WORTH: Final = 0.35
 """Of the answers that a wider window would bring if nothing else bound, the share that shows it is worth it.
 Low, since lengths of answers differ a lot; at a knee the share is 0."""
+TROUBLED: Final = 0.25
+"""Failures per answer from which on a round says nothing."""
 TELLING: Final = 1.25
 """Windows closer together than this are not told apart by one round."""
+CONCLUSIVE: Final = 60
+"""Answers in a round from which on chance has no part in its verdict."""
 KNEE_HOLD_S: Final = 60.0
 FULL_HOLD_S: Final = 10.0
 
@@ -41,20 +45,23 @@ class Window:
         "_doubling",
         "_ended",
         "_failed",
+        "_failures",
         "_from",
         "_full_hold",
         "_goal",
         "_hold_until",
+        "_home",
         "_most",
+        "_narrower",
         "_opened_at",
         "_reference",
         "_regain",
         "_round_at",
+        "_settled",
         "_skip",
         "knee",
         "limited",
         "paced",
-        "troubled",
     )
 
     def __init__(self, *, most: float | None, start: float | None, now: float) -> None:
@@ -65,14 +72,23 @@ class Window:
         self._hold_until = -inf
         self._full_hold = FULL_HOLD_S
         self._reference: tuple[float, float] | None = None
-        """A window and the answers per second that it brought."""
+        """A window and the answers per second that it brought; once settled, answers and their seconds."""
         self._failed = False
+        self._settled = False
+        """Whether more was found to bring nothing. From then on it is tried now and then whether a narrower
+        window brings as much, or a wider one more: a knee moves."""
+        self._narrower = False
+        """Which of the two is tried next."""
+        self._home: float | None = None
+        """Where it goes back to, while another width is tried."""
         self._regain = 0.0
         """How wide it was before it was narrowed on a suspicion."""
         self.knee = False
         """Whether it was ever found wide enough."""
-        self.limited = self.paced = self.troubled = False
-        """Of this round: calls waited for the window, calls waited for a rate, calls failed."""
+        self.limited = self.paced = False
+        """Of this round: calls waited for the window, calls waited for a rate."""
+        self._failures = 0
+        """Of this round."""
         self._ended = 0
         self._skip = int(self._goal)
         self._round_at = now
@@ -100,13 +116,21 @@ class Window:
         if self._ended == self._skip:
             # Those sent under the window before have come back.
             self._round_at = now
-            self.limited = self.paced = self.troubled = False
-        if self._ended < self._skip + max(FEWEST, self._goal):
+            self.limited = self.paced = False
+            self._failures = 0
+        if self._ended < self._skip + self._round():
             return
-        if self.limited and not self.troubled and now >= self._hold_until:
+        tells = self.limited and self._failures <= TROUBLED * (self._ended - self._skip)
+        if tells and self._settled and not self.paced:
+            self._compare(now)
+        elif tells and now >= self._hold_until:
             self._judge(now)
         else:
             self._begin(now, skip=0)
+
+    def failed(self) -> None:
+        """A call has come back that failed, for no limit."""
+        self._failures += 1
 
     def rejected(self, still: int, now: float, *, sure: bool) -> None:
         """No room for one more than the `still` in flight; if not `sure`, that may not have been it."""
@@ -118,30 +142,23 @@ class Window:
         if now >= self._hold_until:
             self._full_hold = min(2 * self._full_hold, KNEE_HOLD_S)
         self._hold_until = now + self._full_hold
-        self._reference, self.knee = None, True
+        self._unsettle()
+        self.knee = True
         if still < width:
             self._go(max(LEAST, float(still)), now)
 
-    def slow_down(self, by: float, now: float, *, hold_s: float) -> None:
-        """Go narrower without having learned a ceiling, and stay there for a while."""
-        self._doubling, self._reference = False, None
-        self._go(max(LEAST, by * self.at(now)), now)
-        self._hold_until = max(self._hold_until, now + hold_s)
-
-    def hold(self, until: float, now: float) -> None:
-        """Do not grow before then."""
-        self._go(self.at(now), now)
-        self._doubling = False
-        self._hold_until = max(self._hold_until, until)
-
     def resume(self, now: float) -> None:
         """After an outage: half open at once, and the rest within moments."""
-        width = self._goal
+        width = self._goal if self._home is None else self._home
+        self._home = self._reference = None
         self._go(width, now)
         self._from = max(LEAST, width / 2)
-        self._reference = None
 
     # Judging
+
+    def _round(self) -> float:
+        """Answers that make a round; what is only tried has to be told apart from little else."""
+        return max(FEWEST, self._goal) if self._home is None else max(CONCLUSIVE, 2 * self._goal)
 
     def _win_back(self, now: float) -> None:
         """It was narrowed on a suspicion: one wider with each answer, until it is what it was, or the
@@ -161,7 +178,8 @@ class Window:
             self._reference = None
             self._grow(width, now)
             return
-        rate = (self._ended - self._skip) / max(now - self._round_at, 1e-9)
+        answers = self._ended - self._skip
+        rate = answers / max(now - self._round_at, 1e-9)
         if self._reference is None:
             self._reference = (width, rate)
             self._grow(width, now)
@@ -172,14 +190,52 @@ class Window:
         elif rate >= brought * (1 + WORTH * (width / before - 1)):
             self._reference, self._failed = (width, rate), False
             self._grow(width, now)
-        elif not self._failed:
+        elif not self._failed and answers < CONCLUSIVE:
             self._failed = True  # once may be chance
             self._begin(now, skip=0)
         else:
-            self._failed, self._doubling, self.knee = False, False, True
-            self._hold_until = now + KNEE_HOLD_S
-            self._go(1.05 * before, now)
-            self._reference = None
+            self._settle(before, now)
+
+    def _settle(self, width: float, now: float) -> None:
+        """More than this brings nothing."""
+        self._unsettle()
+        self._settled = self.knee = True
+        self._doubling = self._narrower = False
+        self._hold_until = now + FULL_HOLD_S
+        self._go(width, now)
+
+    def _unsettle(self) -> None:
+        self._settled = self._failed = False
+        self._home = self._reference = None
+
+    def _compare(self, now: float) -> None:
+        """A round has ended at the width that it has settled at, or at one that is tried."""
+        answers, seconds = float(self._ended - self._skip), max(now - self._round_at, 1e-9)
+        if self._home is not None:
+            self._tried(answers / seconds, now)
+            return
+        if self._reference is not None:
+            # What was longer ago counts for less.
+            answers, seconds = answers + self._reference[0] / 2, seconds + self._reference[1] / 2
+        self._reference = (answers, seconds)
+        if now < self._hold_until or answers < CONCLUSIVE:
+            self._begin(now, skip=0)
+            return
+        self._home = self._goal
+        self._go(self._home / TELLING if self._narrower else self._home * TELLING, now)
+
+    def _tried(self, rate: float, now: float) -> None:
+        """Another width has had its round."""
+        assert self._home is not None
+        assert self._reference is not None
+        home, brought = self._home, self._reference[0] / self._reference[1]
+        self._home = self._reference = None
+        if rate >= brought * (1 + WORTH * (self._goal / home - 1)):
+            self._begin(now, skip=0)  # as good, and on in this direction
+            return
+        self._narrower = not self._narrower
+        self._hold_until = now + KNEE_HOLD_S
+        self._go(home, now)
 
     def _grow(self, width: float, now: float) -> None:
         self._go(2 * width if self._doubling else width + max(1.0, GROWTH * width), now)
@@ -193,4 +249,5 @@ class Window:
 
     def _begin(self, now: float, *, skip: int) -> None:
         self._ended, self._skip, self._round_at = 0, skip, now
-        self.limited = self.paced = self.troubled = False
+        self.limited = self.paced = False
+        self._failures = 0

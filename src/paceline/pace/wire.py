@@ -95,6 +95,7 @@ class Granted(_Message, frozen=True, tag="granted"):
     """The call of this number may be made now."""
 
     id: int
+    fruitless: bool = False
 
 
 class Shut(_Message, frozen=True, tag="shut"):
