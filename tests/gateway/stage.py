@@ -11,6 +11,7 @@ from paceline.gateway.upstreams import upstreams_in
 from paceline.pace.calls import Call
 from paceline.pace.desk import Desk, installed
 from paceline.pace.door import Door
+from paceline.pace.retrying import Patience
 from paceline.pace.transport import install
 from paceline.sim.scenario import Scenario
 from paceline.sim.server import RunningSim, start_in_thread
@@ -65,7 +66,7 @@ async def gateway_to(environ: dict[str, str]) -> AsyncIterator[Gateway]:
     """A gateway, with the pace of a run around it."""
     desk = Desk()
     try:
-        with installed(desk), install(Door(desk)):
+        with installed(desk), install(Door(desk, patience=Patience(base=0.02))):
             async with Gateway(upstreams_in(environ)) as gateway:
                 yield gateway
     finally:
