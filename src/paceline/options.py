@@ -24,7 +24,7 @@ from typing import (
 )
 
 from paceline.errors import UsageError
-from paceline.settings import Durability, Isolation, Order
+from paceline.settings import Durability, Isolation, Order, Replay
 
 if TYPE_CHECKING:
     from paceline.engine.budget import Budget
@@ -65,6 +65,9 @@ class EvaluateOptions(TypedDict, total=False):
     share_pools: bool
     adaptive: bool
     rehearse: bool | str
+    replay: Replay
+    recording: str | os.PathLike[str] | None
+    replay_ignore: Sequence[str]
     progress: bool | Progress
     retry_task: RetryOption
     retry_evaluators: RetryOption
@@ -117,6 +120,14 @@ class Options:
     """Find out what the provider bears. False: nothing but `limits` bounds the calls."""
     rehearse: bool | str = False
     """Send all calls of models to a simulated provider; a text names its scenario."""
+    replay: Replay = "resume"
+    """What is done with the calls of models: `resume` keeps their bodies, and answers from them the calls of
+    an attempt that was cut off; `record` only keeps them; `always` answers all calls from `recording`, and
+    asks no provider; `off` neither keeps nor answers."""
+    recording: str | os.PathLike[str] | None = None
+    """The run whose calls are answered again with `replay="always"`; None is the latest of this suite."""
+    replay_ignore: Sequence[str] = ()
+    """Regular expressions for what is new in a request each time and means nothing: times, random ids."""
     progress: bool | Progress = True
     """Show progress, where there is a terminal; or an object that shows it."""
     retry_task: RetryOption = None
@@ -237,6 +248,15 @@ def _is_budget(given: object) -> bool:
     return isinstance(given, Budget)
 
 
+def _is_pattern(given: object) -> bool:
+    import re
+
+    try:
+        return isinstance(given, str) and bool(re.compile(given.encode()))
+    except re.error:
+        return False
+
+
 def _is_listener(given: object) -> bool:
     """Whether calling it does what it is for: calling something async would only make a coroutine."""
     calls = (given, _of(given, "__call__"))
@@ -302,6 +322,13 @@ _WISHES: Final[dict[str, _Wish]] = {
         lambda given: isinstance(given, bool | str) and given != "",
         "True, False or the name of a scenario",
         "rehearse=True, or rehearse='openai-tier1'; `paceline sim --list` names them",
+    ),
+    "replay": _one_of(Replay),
+    "recording": _Wish(_optional(_is_path), "the path of a run", "recording='runs/first'"),
+    "replay_ignore": _Wish(
+        lambda given: isinstance(given, tuple | list) and all(map(_is_pattern, given)),
+        "a tuple of regular expressions",
+        r"replay_ignore=(r'\d{4}-\d\d-\d\dT[\d:.]+',)",
     ),
     "progress": _Wish(
         lambda given: isinstance(given, bool | Progress),

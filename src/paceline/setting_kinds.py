@@ -175,6 +175,21 @@ def names(given: object) -> tuple[str, ...]:
     return tuple(stripped for part in parts if (stripped := part.strip()))
 
 
+def patterns(given: object) -> tuple[str, ...]:
+    """Regular expressions; a single one may stand alone."""
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple):
+        raise TypeError(given)
+    for each in listed:
+        if not isinstance(each, str):
+            raise TypeError(each)
+        try:
+            re.compile(each.encode())
+        except re.error:
+            raise ValueError(each) from None
+    return tuple(each for each in listed if each)
+
+
 def or_nothing(read: Callable[[object], Any]) -> Callable[[object], Any]:
     def optional(given: object) -> Any:
         if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
@@ -233,6 +248,12 @@ DOLLARS: Final = Kind(
 TRUTH: Final = Kind("true|false", "true or false", truth, {"type": "boolean"})
 NAMES: Final = Kind(
     "NAME,...", "a list of names", names, {"type": ["array", "string"], "items": {"type": "string"}}
+)
+PATTERNS: Final = Kind(
+    "REGEX",
+    "a regular expression, or a list of them",
+    patterns,
+    {"type": ["array", "string"], "items": {"type": "string"}},
 )
 PATH: Final = Kind("DIRECTORY", "a path", _path, {"type": "string"})
 RATE: Final = Kind(

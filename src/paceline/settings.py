@@ -37,6 +37,7 @@ from paceline.setting_kinds import (
     NAMES,
     NUMBER,
     PATH,
+    PATTERNS,
     PRICES,
     RATE,
     TRUTH,
@@ -52,6 +53,7 @@ PREFIX: Final = "PACELINE_"
 Order = Literal["auto", "given", "longest", "shuffle"]
 Isolation = Literal["thread", "process"]
 Durability = Literal["disk", "os"]
+Replay = Literal["off", "resume", "record", "always"]
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -100,6 +102,14 @@ SETTINGS: Final = (
     Setting("prices", PRICES, {}, "What models cost, in dollars for a million tokens, before other lists."),
     Setting("pace_http", TRUTH, True, "Pace, count and price calls of models that tasks make."),
     Setting("share_pools", TRUTH, True, "Share pools with other runs of yours on this machine."),
+    Setting(
+        "replay",
+        one_of(*get_args(Replay)),
+        "resume",
+        "Calls of models: answer again those of an attempt that was cut off, only keep them, answer all from "
+        "a recording, or none of it.",
+    ),
+    Setting("replay_ignore", PATTERNS, (), "Regular expressions for what is new in a request each time."),
     Setting("timeout", DEADLINE, 1800.0, "Deadline of one attempt; waiting for limits does not count."),
     Setting("case_timeout", DEADLINE, None, "Deadline of a case from setup to output, retries included."),
     Setting("evaluator_timeout", DEADLINE, 600.0, "Deadline of one evaluator call."),

@@ -29,6 +29,7 @@ from paceline.engine.ports import Executor, Stored, Turn
 from paceline.engine.run import Ending, Run
 from paceline.errors import JournalBroken
 from paceline.evaluators.prepare import prepare
+from paceline.journal.bodies import NONE_BEFORE, Before, CallBodies
 from paceline.journal.memory import MemoryJournal
 from paceline.journal.reading import Recorded
 from paceline.journal.records import BeginLine, Key, Line, OutcomeLine, RunLine
@@ -204,6 +205,9 @@ class SlowDisk:
 
     def keep(self, raw: bytes) -> Any:
         return memory_journal().keep(raw)
+
+    def keep_bodies(self, bodies: CallBodies, before: Before = NONE_BEFORE) -> Before:
+        return before
 
     def commit(self, upto: int | None = None) -> None:
         self.committed = len(self.lines) if upto is None else upto

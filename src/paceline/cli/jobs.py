@@ -22,7 +22,7 @@ from paceline.engine.source import Named
 from paceline.errors import SuiteError, UsageError
 from paceline.options import Options, Progress
 from paceline.setting_kinds import LIMIT_NAMES
-from paceline.settings import Effective
+from paceline.settings import Effective, Replay
 from paceline.suite import Suite
 
 
@@ -35,6 +35,8 @@ def options_for(
     accept_changes: bool,
     debug: bool,
     rehearse: bool | str = False,
+    recording: str | None = None,
+    record_only: bool = False,
 ) -> Options:
     """The options of a run that settings and flags decide."""
     if journal == "":
@@ -46,6 +48,9 @@ def options_for(
         pace_http=chosen["pace_http"],
         share_pools=chosen["share_pools"],
         rehearse=rehearse,
+        replay=_replay(chosen, recording=recording, record_only=record_only),
+        recording=recording,
+        replay_ignore=chosen["replay_ignore"],
         progress=progress,
         retry_task=_retry(chosen),
         retry_evaluators=_retry(chosen),
@@ -134,6 +139,17 @@ def cases_of(suite: Suite) -> Iterable[Named]:
     if not dataset.cases:
         return ()
     return supply_of(dataset.cases, custom=dataset.custom_evaluator_types, order="given").named()
+
+
+def _replay(chosen: Effective, *, recording: str | None, record_only: bool) -> Replay:
+    if record_only and (recording or chosen["replay"] in ("always", "off")):
+        raise UsageError(
+            "--record-only keeps calls and answers none again", hint="leave out --replay and --recording"
+        )
+    replay: Replay = "record" if record_only else chosen["replay"]
+    if recording is not None and replay != "always":
+        raise UsageError("--recording is for --replay always", hint="add --replay always")
+    return replay
 
 
 def _retry(chosen: Effective) -> Retry | None:

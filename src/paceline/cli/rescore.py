@@ -62,6 +62,8 @@ class Call:
     accept_changes: bool
     dry_run: bool
     rehearse: str | None
+    recording: str | None
+    record_only: bool
     as_json: bool
     quiet: bool
     verbose: bool
@@ -107,6 +109,8 @@ def _job(call: Call) -> tuple[Job, Effective]:
         accept_changes=call.accept_changes,
         debug=call.debug,
         rehearse=call.rehearse or False,
+        recording=call.recording,
+        record_only=call.record_only,
     )
     job = rescoring_job(
         find_stored(call.run),

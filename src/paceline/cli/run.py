@@ -54,6 +54,10 @@ def run_flags(command: CommandT) -> CommandT:
             metavar="[SCENARIO]",
             help="Send all calls of models to a simulated provider: free, and it tells time and cost.",
         ),
+        click.option(
+            "--recording", metavar="RUN", help="The run that --replay always answers from.  [the latest]"
+        ),
+        click.option("--record-only", is_flag=True, help="Keep calls, and answer none again."),
     )
     command = view_flags(setting_flags(command))
     for option in reversed(options):
@@ -127,6 +131,8 @@ class Call:
     accept_changes: bool
     dry_run: bool
     rehearse: str | None
+    recording: str | None
+    record_only: bool
     as_json: bool
     quiet: bool
     verbose: bool
@@ -185,6 +191,8 @@ def _job(call: Call) -> tuple[Job, Effective]:
         accept_changes=call.accept_changes,
         debug=call.debug,
         rehearse=call.rehearse or False,
+        recording=call.recording,
+        record_only=call.record_only,
     )
     job = job_for(
         suite,

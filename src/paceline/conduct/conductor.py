@@ -24,6 +24,7 @@ from paceline.conduct.pulse import Pulse
 from paceline.conduct.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
 from paceline.conduct.rehearsal import fingerprint_of, stand_in_keys
 from paceline.conduct.supply import Forecast, Supply, supply_of
+from paceline.conduct.tapes import recording_for, taping_of
 from paceline.conduct.unseen import UnseenCalls
 from paceline.conduct.width import MOST, widest
 from paceline.engine.bookkeeping import Listener
@@ -36,6 +37,7 @@ from paceline.engine.ports import Executor, Turn
 from paceline.engine.provenance import command, git_commit, versions
 from paceline.engine.run import Ending, Run
 from paceline.engine.source import OpenKeys, turns_of
+from paceline.engine.taping import Taping
 from paceline.errors import JournalError
 from paceline.evaluators.prepare import prepare
 from paceline.journal.ledger import Ledger, Tally
@@ -99,6 +101,8 @@ class Conductor:
     def prepare(self) -> ToDo:
         """Everything that can be wrong is found here; nothing is written."""
         options, job = self.options, self.job
+        if options.replay == "always":
+            recording_for(options, suite=job.suite, path=self.path)
         ledger = ledger_at(
             self.path,
             self.fingerprint(),
@@ -138,6 +142,11 @@ class Conductor:
         self.gauge.expected = self.expected_of_all(todo)
         return todo
 
+    def _taping(self, ledger: Ledger | None) -> Taping | None:
+        return taping_of(
+            self.options, suite=self.job.suite, path=self.path, ledger=ledger, redactor=self.redactor
+        )
+
     def plan_only(self) -> ToDo:
         """What there is to do, for whoever does not want it done."""
         with self._with_keys():
@@ -151,9 +160,10 @@ class Conductor:
                 check()
 
     def _with_keys(self) -> contextlib.AbstractContextManager[None]:
-        """With the keys that a rehearsal does not need, and that clients insist on."""
+        """With the keys that are not needed where no provider is asked, and that clients insist on."""
         named = (getattr(task.call, "key_variable", None) for task in self.job.tasks.values())
-        return stand_in_keys(self.options.rehearse, [name for name in named if isinstance(name, str)])
+        unasked = bool(self.options.rehearse) or self.options.replay == "always"
+        return stand_in_keys(unasked, [name for name in named if isinstance(name, str)])
 
     def _count_done(self, tally: Tally, reopened: Mapping[str, int]) -> None:
         """Start the gauge where earlier processes have left the run."""
@@ -215,6 +225,8 @@ class Conductor:
     async def _carry_out(self, *, owns_process: bool) -> Finished:
         todo, opened = self.open()
         ledger = todo.ledger
+        if self.pacing.listens:
+            self.plan = replace(self.plan, taping=self._taping(ledger))
         progress = self._progress()
         with opened as recorder, self.pacing.opened():
             executor = self._executor()

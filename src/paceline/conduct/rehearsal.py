@@ -67,9 +67,10 @@ def rehearsal(rehearse: bool | str) -> Iterator[str]:
 
 
 @contextmanager
-def stand_in_keys(rehearse: bool | str, more: Iterable[str] = ()) -> Iterator[None]:
-    """Keys for clients that insist on one, where a rehearsal finds none, for as long as it lasts."""
-    put = [name for name in (*KEYS, *more) if not os.environ.get(name)] if rehearse else []
+def stand_in_keys(wanted: bool, more: Iterable[str] = ()) -> Iterator[None]:
+    """Keys for clients that insist on one, where no provider is asked and none is found, for as long as that
+    lasts."""
+    put = [name for name in (*KEYS, *more) if not os.environ.get(name)] if wanted else []
     os.environ.update(dict.fromkeys(put, STAND_IN))
     try:
         yield

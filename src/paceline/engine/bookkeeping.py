@@ -18,6 +18,7 @@ from paceline.engine.complaints import complain
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted, Gauge
 from paceline.engine.ports import Attempted, Recorder, Turn, Work
 from paceline.evaluators.spelling import spell_truly
+from paceline.journal.bodies import CallBodies, body_text
 from paceline.journal.records import (
     NOTHING,
     AttemptLine,
@@ -100,7 +101,8 @@ class Bookkeeper:
 
     def call(self, work: Work, call: Call) -> None:
         """A model call of an attempt has ended: it is paid for, whatever becomes of the attempt."""
-        key, usage = work.key, call.usage
+        key, usage, at = work.key, call.usage, self._epoch()
+        self._keep_bodies(work, call, at)
         used: dict[str, int | None] = {}
         if usage is not None:
             used = {
@@ -117,7 +119,7 @@ class Bookkeeper:
                 variant=key.variant,
                 attempt=work.attempt,
                 ordinal=work.calls,
-                at=self._epoch(),
+                at=at,
                 pool=call.pool,
                 host=call.host,
                 model=call.model,
@@ -133,11 +135,58 @@ class Bookkeeper:
                 tries=call.tries,
                 streamed=call.streamed,
                 simulated=call.simulated,
+                by=work.by,
+                replayed=call.replayed,
                 error=call.error,
                 **used,
             )
         )
         self.gauge.calls += 1
+
+    def _keep_bodies(self, work: Work, call: Call, at: float) -> None:
+        bodies = call.bodies
+        if bodies is None and not call.replayed:
+            return
+        kept = CallBodies(
+            case=work.key.case,
+            repeat=work.key.repeat,
+            variant=work.key.variant,
+            attempt=work.attempt,
+            by=work.by,
+            ordinal=work.calls,
+            began=call.at,
+            ended=at,
+            request=call.request,
+            replayed=call.replayed,
+        )
+        if bodies is not None:
+            asked, _ = body_text(bodies.asked)
+            answered, as_bytes = body_text(bodies.answered)
+            kept = msgspec.structs.replace(
+                kept,
+                path=bodies.path,
+                status=call.status or 200,
+                content_type=bodies.content_type,
+                simulated=call.simulated,
+                asked=asked,
+                answered=answered,
+                answered_bytes=as_bytes,
+            )
+        work.before = self._recorder.keep_bodies(kept, work.before)
+
+    def anew(self, work: Work) -> None:
+        """An attempt of a key that was attempted before: what that has asked is not to be played again."""
+        key = work.key
+        self._recorder.keep_bodies(
+            CallBodies(
+                case=key.case,
+                repeat=key.repeat,
+                variant=key.variant,
+                attempt=work.attempt,
+                ordinal=0,
+                fresh=True,
+            )
+        )
 
     def failed_attempt(self, turn: Turn, attempted: Attempted, retry_in: float) -> None:
         """An attempt failed and another one follows."""

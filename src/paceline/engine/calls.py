@@ -46,10 +46,13 @@ class CallsOfAttempt:
         "_wanted",
         "_work",
         "over",
+        "tape",
     )
 
     def __init__(self, work: Work, now: Callable[[], float]) -> None:
         self._work = work
+        self.tape = work.tape
+        """For doors: what keeps the calls, and may have their answers."""
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()

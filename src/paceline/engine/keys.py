@@ -143,10 +143,9 @@ class KeyWorker:
             self._begin_at_least(turn)
             return timed_out(0.0, stage="case", limit=self._plan.case_timeout)
         turn.tries += 1
-        self._books.begin(turn)
         lane.stage, lane.held = "task", 0.0
-        lane.work = work = Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._plan.timeout, lane)
-        work.record_call = self._books.call
+        lane.work = work = self._work(turn, lane)
+        self._books.begin(turn)
         call = self._executor.attempt(work)
         if turn.context is not None:
             call = in_context(turn.context, call)
@@ -174,6 +173,17 @@ class KeyWorker:
         if self._has_budget:
             self._settle(turn, attempted)
         return attempted if attempted.error is None else self._shown(turn, attempted)
+
+    def _work(self, turn: Turn, lane: Lane) -> Work:
+        """What the executor is to do."""
+        work = Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._plan.timeout, lane)
+        work.record_call = self._books.call
+        if self._plan.taping is not None:
+            goes_on = turn.taped and turn.tries == 1
+            work.tape = self._plan.taping.tape(turn.key, goes_on=goes_on)
+            if work.attempt > 1 and not goes_on:
+                self._books.anew(work)
+        return work
 
     def _overdue(self, turn: Turn, lane: Lane, *, abandoned: bool = False) -> Attempted:
         """An attempt that did not end before its deadline, or before that of its case."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 from paceline.engine.budget import Budget
 from paceline.engine.lifecycle import Lifecycle
 from paceline.engine.retry import Retry, RetryPolicy
+from paceline.engine.taping import Taping
 from paceline.errors import UsageError
 from paceline.evaluators.prepare import Prepared
 
@@ -46,6 +47,8 @@ class Plan:
     """What stands around every call of an evaluator: tracing."""
     listens: bool = False
     """Whether there are doors that tell of model calls; executors are told so by whoever makes them."""
+    taping: Taping | None = None
+    """How calls are kept, and answered again; None where they are not."""
     row_of: Callable[..., Any] | None = None
     """Makes the row that `teardown` is given; the report room's, handed down."""
 

@@ -19,10 +19,12 @@ import msgspec
 
 from paceline.dataset.case import Case
 from paceline.errors import JournalBroken
+from paceline.journal.bodies import NONE_BEFORE, Before, CallBodies
 from paceline.journal.records import ErrorClass, ErrorFacts, Key, Line, Score
 
 if TYPE_CHECKING:
     from paceline.pace.calls import Call
+    from paceline.pace.tape import Tape
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,6 +64,8 @@ class Turn(msgspec.Struct, eq=False):
     on_record: bool = False
     """Whether the content stands in this journal already."""
     stored: Stored | None = None
+    taped: bool = False
+    """Whether its last attempt was cut off, so that the calls of that need not be made again."""
 
     # What follows is the engine's own, from the first attempt to the outcome.
     tries: int = 0
@@ -133,6 +137,12 @@ class Work(msgspec.Struct, eq=False):
     """Model calls of the attempt that have been seen."""
     record_call: Callable[[Work, Call], None] | None = None
     """Takes each of them, on the loop."""
+    by: str = ""
+    """Label of the evaluator whose work this is; empty where it is the task's."""
+    tape: Tape | None = None
+    """What keeps its calls and may have their answers; None where they are not kept."""
+    before: Before = NONE_BEFORE
+    """The request that was kept last."""
 
 
 class Attempted(msgspec.Struct, eq=False, kw_only=True):
@@ -197,6 +207,10 @@ class Recorder(Protocol):
 
     def append(self, line: Line) -> int:
         """Take a line; returns its sequence number. Raises `JournalBroken` once the disk has refused one."""
+        ...
+
+    def keep_bodies(self, bodies: CallBodies, before: Before = NONE_BEFORE) -> Before:
+        """Keep the bodies of a call, before the line of it is appended; what the next one is told by."""
         ...
 
     def keep(self, raw: bytes) -> msgspec.Raw:

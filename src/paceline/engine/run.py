@@ -118,6 +118,7 @@ class Run:
             around=self.plan.around_evaluator,
             shows_errors=self.plan.show_errors,
             record_call=self.books.call if self.plan.listens else None,
+            taping=self.plan.taping,
         )
         self.keys = KeyWorker(self)
         self._recorder.on_commit = lambda _sequence: self._from_any_thread(self._committed)

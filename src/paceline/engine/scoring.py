@@ -23,6 +23,7 @@ from paceline.engine.deadlines import NEVER, Deadlines
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Turn, Work
 from paceline.engine.retry import RetryPolicy, next_wait
+from paceline.engine.taping import Taping
 from paceline.engine.threads import Threads
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, scores_of
@@ -72,10 +73,12 @@ class Scorer:
         around: AroundEvaluator | None = None,
         shows_errors: bool = False,
         record_call: Callable[[Work, Call], None] | None = None,
+        taping: Taping | None = None,
     ) -> None:
         """`record_call` takes the model calls of evaluators, where there are doors that tell of them."""
         self._record_call = record_call
         self._shows_errors = shows_errors
+        self._taping = taping
         self._around = around or _nothing_around
         places = None if concurrency is None else asyncio.Semaphore(concurrency)
         self._places = places or nullcontext()
@@ -153,11 +156,16 @@ class Scorer:
         """One evaluator's answer, after as many tries as its retry policy allows."""
         places = self._places_on_threads if prepared.mode == "thread" else self._places
         tries, first = 0, self._now()
+        tape = None
+        if self._taping is not None and self._record_call is not None:
+            # One for all tries: an answer that could not be read is followed by the one that could.
+            tape = self._taping.tape(turn.key, prepared.label, goes_on=turn.stored is not None)
         while True:
             tries += 1
             async with places:
                 started = self._now()
                 work = Work(turn.key, turn.attempt, None, record_call=self._record_call, counted={})
+                work.by, work.tape = prepared.label, tape
                 try:
                     returned = await self._call(prepared, ctx, turn, work)
                     seconds = self._now() - started - work.waited

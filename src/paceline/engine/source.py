@@ -102,10 +102,11 @@ class OpenKeys:
             case Done():
                 return None
             case Interrupted(attempts):
-                turn.tried, turn.on_record = attempts, True
+                turn.tried, turn.on_record, turn.taped = attempts, True, True
                 return "interrupted"
             case OpenAgain(outcome, attempts):
                 turn.tried, turn.on_record = attempts, attempts > 0
+                turn.taped = outcome not in FINAL
                 return outcome
             case Changed(attempts):
                 turn.tried = attempts

@@ -21,6 +21,8 @@ from paceline.pace.calls import Call, Listener
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paceline.pace.tape import Tape
+
 PREFIX: Final = "pl-"
 """What a ticket begins with, so that one who finds it knows what it is not."""
 
@@ -74,9 +76,9 @@ class Ticket:
     # What the door tells
 
     @property
-    def wraps(self) -> Listener | None:
-        """Who else listens."""
-        return self._listener
+    def tape(self) -> Tape | None:
+        """What keeps the calls of the attempt."""
+        return getattr(self._listener, "tape", None)
 
     def begun(self) -> None:
         """A call was let through."""

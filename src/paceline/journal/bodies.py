@@ -36,17 +36,25 @@ class CallBodies(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     repeat: int = 0
     variant: str = ""
     attempt: int = 1
+    by: str = ""
+    """Label of the evaluator that asked; empty where it was the task."""
     ordinal: int = 1
     """That of its line in the journal."""
-    began: float
+    began: float = 0.0
     """Seconds since the epoch, as `ended` is."""
-    ended: float
-    request: str
+    ended: float = 0.0
+    request: str = ""
     """Hash of what was asked."""
+    replayed: bool = False
+    """Whether it was answered from this file: then its bodies stand further up."""
+    fresh: bool = False
+    """In place of a call: from here on the key is attempted anew, and nothing before is to be played."""
     path: str = ""
     """Where it was asked, without the host."""
     status: int = 200
     content_type: str = ""
+    simulated: bool = False
+    """Whether a simulated provider has answered."""
     asked: str = ""
     answered: str = ""
     answered_bytes: bytes = b""
@@ -124,17 +132,18 @@ def read_bodies(
 
     `asked` is empty where the request that it is told by cannot be read any more.
     """
-    before: dict[tuple[Key, int], Before] = {}
+    before: dict[tuple[Key, int, str], Before] = {}
     for line in _lines(locate(path).bodies):
         key = line.key
         if wanted is not None and not wanted(key):
             continue
-        told = before.get((key, line.attempt), NONE_BEFORE)
+        told = before.get((key, line.attempt, line.by), NONE_BEFORE)
         asked = ""
         if line.like in (0, told.ordinal):
             end = told.asked[len(told.asked) - line.tail :] if line.tail else ""
             asked = told.asked[: line.head] + line.asked + end
-            before[key, line.attempt] = Before(line.ordinal, asked)
+            if not (line.replayed or line.fresh):
+                before[key, line.attempt, line.by] = Before(line.ordinal, asked)
         fields = {name: getattr(line, name) for name in CallBodies.__struct_fields__}
         yield CallBodies(**{**fields, "asked": asked})
 

@@ -22,12 +22,12 @@ from paceline.journal import lock
 from paceline.journal.blobs import BLOB_OVER, BlobDirectory, digest_of, envelope
 from paceline.journal.bodies import NONE_BEFORE, Before, BodiesFile, CallBodies, written
 from paceline.journal.disk import Disk, OsDisk, make_directories
-from paceline.journal.encoding import encode_line
+from paceline.journal.encoding import encode_line, writable
 from paceline.journal.places import Places, locate, shown
 from paceline.journal.reading import FileSource
 from paceline.journal.records import FORMAT, Line, RunLine
 from paceline.journal.recovery import Recovery, clear_leftover, recover, standing
-from paceline.journal.redaction import Redactor
+from paceline.journal.redaction import Redactor, as_written
 from paceline.journal.writer import Writer
 from paceline.settings import Durability
 
@@ -156,10 +156,18 @@ class Journal:
 
         `before` is what this has returned for the call before it in the same attempt.
         """
-        clean = self.redactor.clean_body
-        bodies = msgspec.structs.replace(bodies, asked=clean(bodies.asked), answered=clean(bodies.answered))
+        clean, key = self.redactor.clean_body, as_written(bodies.key, self.redactor)
+        bodies = msgspec.structs.replace(
+            bodies,
+            case=key.case,
+            variant=key.variant,
+            by=writable(bodies.by),
+            asked=clean(bodies.asked),
+            answered=clean(bodies.answered),
+        )
         self._writer.put_bodies(written(bodies, before))
-        return Before(bodies.ordinal, bodies.asked)
+        kept = not (bodies.replayed or bodies.fresh)
+        return Before(bodies.ordinal, bodies.asked) if kept else before
 
     @property
     def committed(self) -> int:

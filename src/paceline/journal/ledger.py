@@ -23,12 +23,11 @@ import os
 from typing import Any
 
 from paceline.journal.compact import KEY_BITS, Tally
-from paceline.journal.encoding import writable
 from paceline.journal.fold import Fold
 from paceline.journal.places import locate
 from paceline.journal.reading import chunks, open_journal
 from paceline.journal.records import EndedLine, Key, ManifestLine, RunLine
-from paceline.journal.redaction import Redactor
+from paceline.journal.redaction import Redactor, as_written
 from paceline.journal.states import Changed, Done, Interrupted, KeyState, New, OpenAgain, ToScore, Verdict
 
 
@@ -83,23 +82,16 @@ class Ledger:
         """
         number = hash(key) & KEY_BITS
         if number not in self._keys.known:
-            number = hash(self._as_written(key)) & KEY_BITS
+            number = hash(as_written(key, self._redactor)) & KEY_BITS
         return self._keys.state(number, content_hash, retry_errors=retry_errors)
 
     def spent(self, key: Key) -> float:
         """Seconds that the attempts at a key which is not done have taken, as far as they came to an end."""
-        return self._keys.spent.get(hash(self._as_written(key)) & KEY_BITS, 0.0)
+        return self._keys.spent.get(hash(as_written(key, self._redactor)) & KEY_BITS, 0.0)
 
     def tally(self) -> Tally:
         """How the keys that are done have ended; errors count as done."""
         return self._keys.tally()
-
-    def _as_written(self, key: Key) -> Key:
-        """The key under the name that it has in the file, where not every name can stand."""
-        case, variant = writable(key.case), writable(key.variant)
-        if self._redactor is not None:
-            case, variant = self._redactor.clean_text(case), self._redactor.clean_text(variant)
-        return Key(case, key.repeat, variant)
 
 
 __all__ = [

@@ -219,6 +219,10 @@ class CallLine(_Line, frozen=True, kw_only=True, tag="call", gc=False):
     streamed: bool = False
     simulated: bool = False
     """Answered by a simulated provider: nothing was paid, and nothing is known of a model by it."""
+    by: str = ""
+    """Label of the evaluator that made it; empty where it was the task."""
+    replayed: bool = False
+    """Answered from the record: its price was paid before, and not again."""
     error: str = ""
 
 

@@ -19,6 +19,9 @@ from typing import Any
 
 import msgspec
 
+from paceline.journal.encoding import writable
+from paceline.journal.records import Key
+
 # After a letter it is part of a longer word (`task-...`); after an escape left by nested JSON it is not.
 _STARTS = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 
@@ -89,6 +92,14 @@ _SECRET_FIELDS = frozenset({"aws_secret_access_key", "secretaccesskey"})
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _COLON = re.compile(rb"\s*:")
+
+
+def as_written(key: Key, redactor: Redactor | None) -> Key:
+    """A key under the name that it has in a journal, where not every name can stand."""
+    case, variant = writable(key.case), writable(key.variant)
+    if redactor is not None:
+        case, variant = redactor.clean_text(case), redactor.clean_text(variant)
+    return Key(case, key.repeat, variant)
 
 
 class Redactor:

@@ -40,6 +40,16 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of the output, not shown."""
 
 
+class Bodies(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call has asked and what it was answered, for a record from which it can be answered again."""
+
+    asked: bytes
+    answered: bytes
+    path: str
+    """Where it was asked, without the host."""
+    content_type: str = ""
+
+
 class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call that has ended, however it ended."""
 
@@ -72,6 +82,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     streamed: bool = False
     simulated: bool = False
     """Whether a simulated provider answered in place of the one that was asked."""
+    replayed: bool = False
+    """Whether it was answered from the record: it has cost what it costs before, and nothing now."""
+    bodies: Bodies | None = None
+    """Of a call that was answered well, where the attempt keeps them."""
     error: str = ""
     """The provider's words or the name of the exception, without secrets; empty where all is well."""
 

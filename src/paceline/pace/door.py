@@ -90,13 +90,14 @@ class Door:
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers.raw
         }
         query = url.query.decode("latin-1")
+        body = _body_of(request, library)
         seen = read_request(
             request.method,
             f"{url.scheme}://{url.netloc.decode('latin-1')}",
             url.host,
             url.path,
             headers,
-            _body_of(request, library),
+            body,
             query=query,
         )
         if seen is None:
@@ -108,6 +109,7 @@ class Door:
             library,
             secret=key_in(headers, query),
             listener=current_listener.get(),
+            body=body,
             resent=headers.get(RESENT, "0") != "0",
         )
 

@@ -29,13 +29,18 @@ class Passage:
         *,
         content: Callable[[], None],
         over: Callable[[Ending | BaseException], None],
+        keep: Callable[[bytes], None] | None = None,
     ) -> None:
+        """`keep` is shown all that passes."""
         self.looked = looked
+        self._keep = keep
         self._content = content
         self._over: Callable[[Ending | BaseException], None] | None = over
 
     def saw(self, chunk: bytes) -> None:
         """Look at bytes that go by."""
+        if self._keep is not None:
+            self._keep(chunk)
         looked = self.looked
         had = looked.content
         looked.saw(chunk)

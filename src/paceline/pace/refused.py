@@ -95,12 +95,13 @@ class _Kind(msgspec.Struct, frozen=True):
 
 _QUOTA: Final = _Kind(429, "insufficient_quota", "billing_error", "RESOURCE_EXHAUSTED")
 _AUTH: Final = _Kind(401, "invalid_api_key", "authentication_error", "UNAUTHENTICATED")
+_REPLAY: Final = _Kind(400, "not_on_record", "invalid_request_error", "INVALID_ARGUMENT")
 _ENDING: Final = _Kind(503, "run_is_ending", "overloaded_error", "UNAVAILABLE")
 
 
 def refusal_of(closed: PaceError, wire: Wire) -> Refusal:
     """A refusal for a call that is not let go, with the reason and the remedy in it."""
-    kind = {"quota": _QUOTA, "auth": _AUTH}.get(getattr(closed, "cause", ""), _ENDING)
+    kind = {"quota": _QUOTA, "auth": _AUTH, "replay": _REPLAY}.get(getattr(closed, "cause", ""), _ENDING)
     message = f"{closed}; {closed.hint}" if closed.hint else str(closed)
     return Refusal(kind.status, msgspec.json.encode(_WRITTEN[wire](kind, message)))
 

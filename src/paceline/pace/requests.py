@@ -42,6 +42,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     provider: Provider
     endpoint: Endpoint
     pool: PoolId
+    path: str = ""
     request: str = ""
     """Its hash, see `request_hash`."""
     streamed: bool = False
@@ -86,12 +87,18 @@ def read_request(
         provider=provider,
         endpoint=endpoint,
         pool=PoolId(provider.name, origin, model, account),
+        path=path,
         request=request_hash(method, path, asked or body),
         streamed=asked.get("stream") is True or "stream" in endpoint.name.lower(),
         characters=_characters(asked),
         max_tokens=_max_tokens(asked),
         replayable=body is not None,
     )
+
+
+def renamed(seen: Seen, body: bytes) -> str:
+    """The hash of a request with another body than it has: one from which something was taken out."""
+    return request_hash("POST", seen.path, _decoded(body) or body)
 
 
 def _decoded(body: bytes | None) -> dict[str, Any] | None:

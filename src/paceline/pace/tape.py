@@ -13,10 +13,13 @@ Knows questions by their hash, and times. Knows nothing of HTTP, or of where cal
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
+
+from paceline.errors import PaceError
 
 
 class Taped(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +32,7 @@ class Taped(msgspec.Struct, frozen=True, kw_only=True):
     ordinal: int = 0
     status: int = 200
     content_type: str = ""
+    simulated: bool = False
     body: bytes = b""
     asked: str = ""
     """What was asked, where that is known: to say where a replay diverges."""
@@ -43,11 +47,47 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     expected: Taped | None
     """What the tape holds at this place; None where it was at its end."""
 
+    def __str__(self) -> str:
+        if self.expected is None:
+            return f"call {self.call} comes after the last one on record"
+        return f"call {self.call} is not the one on record ({self.expected.request})"
+
+
+_RECORD_ANEW = "run it once without `--replay always`, or tell with `replay_ignore` what is new each time"
+
+
+class Normal:
+    """Takes out of a request what is new each time and means nothing: what these expressions find."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._patterns = [re.compile(pattern.encode()) for pattern in patterns]
+
+    def __call__(self, body: bytes) -> bytes:
+        for pattern in self._patterns:
+            body = pattern.sub(b"", body)
+        return body
+
+
+class NotOnTape(PaceError):
+    """A call that may only be answered from the record is not there."""
+
+    cause = "replay"
+
 
 class Tape:
     """The calls of one attempt. Any thread may ask."""
 
-    def __init__(self, calls: Iterable[Taped]) -> None:
+    def __init__(
+        self,
+        calls: Iterable[Taped] = (),
+        *,
+        normal: Normal | None = None,
+        closed: bool = False,
+    ) -> None:
+        """`normal` takes out of a body what is different each time and means nothing. `closed`: nothing is
+        asked of a provider, so that what is not on the tape is an error."""
+        self.normal = normal
+        self._closed = closed
         self._left = sorted(calls, key=lambda call: (call.began, call.ordinal))
         self._lock = threading.Lock()
         self._asked = 0
@@ -55,6 +95,10 @@ class Tape:
         """Calls that were answered from here."""
         self.diverged: Divergence | None = None
         self._over = False
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # To a child process it goes as it is before its first call.
+        return _tape, (tuple(self._left), self.normal, self._closed)
 
     def __len__(self) -> int:
         """Calls that were not asked for again so far."""
@@ -65,9 +109,7 @@ class Tape:
         `made` is to be told when it was."""
         with self._lock:
             self._asked += 1
-            if self._over:
-                return None
-            for position, call in enumerate(self._left):
+            for position, call in enumerate(() if self._over else self._left):
                 if call.request == request:
                     del self._left[position]
                     self.played += 1
@@ -76,7 +118,9 @@ class Tape:
                     break
             if self.diverged is None:
                 self.diverged = Divergence(call=self._asked, expected=self._left[0] if self._left else None)
-            return None
+        if self._closed:
+            raise NotOnTape(f"{self.diverged}, and only what is on record is answered", hint=_RECORD_ANEW)
+        return None
 
     def made(self) -> None:
         """A call that was not on the tape is over: whatever comes now may depend on its answer."""
@@ -87,6 +131,10 @@ class Tape:
         if position + 1 >= len(self._left):
             return False
         return self._left[position + 1].began < min(call.ended for call in self._left[: position + 1])
+
+
+def _tape(calls: Sequence[Taped], normal: Normal | None, closed: bool) -> Tape:
+    return Tape(calls, normal=normal, closed=closed)
 
 
 def spliced(before: list[Taped], played: Iterable[str], live: Iterable[Taped]) -> list[Taped]:

@@ -25,12 +25,14 @@ from paceline.pace.answers import Reading, read_answer, read_error, read_excepti
 from paceline.pace.calls import Call, Listener
 from paceline.pace.events import Events, Opaque
 from paceline.pace.hands import Hands, ResultT
+from paceline.pace.keeping import answer_again, call_again, keeping_of
 from paceline.pace.messages import FRESH, RETRY, Grant, Outcome, Result
 from paceline.pace.passing import Ending, Passage
 from paceline.pace.prices import price_of
 from paceline.pace.refused import NO_RETRY, Refusal, masked, refusal_of, unpacked, without_key
 from paceline.pace.requests import Seen
 from paceline.pace.retrying import wait_before_resend
+from paceline.pace.tape import NotOnTape, Taped
 
 if TYPE_CHECKING:
     from paceline.pace.door import Door
@@ -69,8 +71,10 @@ class Trip:
         secret: str = "",
         listener: Listener | None = None,
         resent: bool = False,
+        body: bytes | None = None,
     ) -> None:
-        """`resent`: whether the caller's SDK says that it asks this for a second time."""
+        """`resent`: whether the caller's SDK says that it asks this for a second time. `body` is what is
+        asked, where that is at hand."""
         self._door = door
         self._seen = seen
         self._request = request
@@ -90,15 +94,20 @@ class Trip:
         self._first_token: float | None = None
         self._streamed = False
         self._simulated = False
+        self._keeping = keeping_of(listener, seen, body)
 
     async def go(self, hands: Hands) -> Any:
         """Make the call; what the caller gets."""
         if self._listener is not None:
             self._listener.begun()
         try:
+            if self._keeping is not None and (taped := self._keeping.on_record()) is not None:
+                return self._answered_again(taped)
             if self._resent and (failure := self._door.failure_of(self._seen)) is not None:
                 raise failure.again(self._library)
             return await self._until_settled(hands)
+        except NotOnTape as error:
+            return self._turned_away(error)
         except BaseException as error:
             self._abandon(error)
             if not isinstance(error, GeneratorExit):  # then nobody waits any more, and nothing may
@@ -155,6 +164,8 @@ class Trip:
                 for name, value in response.headers.raw
             }
             self._simulated = SIMULATED in headers
+            if self._keeping is not None:
+                self._keeping.begin(response)
             if _passes_by(self._seen, response.status_code, headers):
                 return await self._peek(hands, response, headers)
             return await self._read(hands, response, headers)
@@ -168,6 +179,8 @@ class Trip:
             parts.append(part)
         await hands.close()
         body = b"".join(parts)
+        if self._keeping is not None:
+            self._keeping.saw(body)
         response.stream = self._library.ByteStream(body)
         reading = read_answer(
             response.status_code,
@@ -184,8 +197,12 @@ class Trip:
         self._streamed = True
         is_events = headers.get("content-type", "").startswith("text/event-stream")
         looked = Events(headers.get("content-encoding", "")) if is_events else Opaque()
+        keep = self._keeping.saw if self._keeping is not None else None
         passage = Passage(
-            looked, content=self._content_came, over=lambda how: self._passed(how, looked, headers)
+            looked,
+            content=self._content_came,
+            over=lambda how: self._passed(how, looked, headers),
+            keep=keep,
         )
         held: list[bytes] = []
         size = 0
@@ -196,6 +213,8 @@ class Trip:
             held.append(part)
             size += len(part)
             looked.saw(part)
+            if keep is not None:
+                keep(part)
         if looked.content:
             self._content_came()
         elif looked.error is not None:
@@ -268,7 +287,12 @@ class Trip:
         given_up = cut and not isinstance(how, Exception)
         outcome: Outcome = "cancelled" if given_up else reading.outcome
         self._tell_pool(reading, outcome)
-        self._record(reading, outcome, priced=not cut)
+        self._record(reading, outcome, whole=not cut)
+
+    def _answered_again(self, taped: Taped) -> Any:
+        """The caller gets what it got before."""
+        self._tell(call_again(taped, self._seen, self._at, self._door.prices))
+        return answer_again(taped, self._library)
 
     def _turned_away(self, closed: PaceError) -> Any:
         """Its pool, or the desk, grants no more: the caller gets the refusal that closed it, once more."""
@@ -314,11 +338,11 @@ class Trip:
             ),
         )
 
-    def _record(self, reading: Reading, outcome: Outcome, *, priced: bool = True) -> None:
+    def _record(self, reading: Reading, outcome: Outcome, *, whole: bool = True) -> None:
         """Tell the listener that the call has ended, and how."""
         if self._listener is None:
             return
-        seen, door, usage = self._seen, self._door, reading.usage
+        seen, door, usage, keeping = self._seen, self._door, reading.usage, self._keeping
         pool = seen.pool
         self._tell(
             Call(
@@ -327,18 +351,19 @@ class Trip:
                 host=pool.host,
                 model=pool.model,
                 account=pool.account,
-                request=seen.request,
+                request=keeping.request if keeping is not None else seen.request,
                 status=self._status,
                 outcome=outcome,
                 cause=reading.cause,
                 usage=usage,
-                price=price_of(pool.model, seen.provider.name, usage, door.prices) if priced else None,
+                price=price_of(pool.model, seen.provider.name, usage, door.prices) if whole else None,
                 seconds=door.now() - self._sent if self._tries else 0.0,
                 first_token=self._first_token,
                 waited=self._waited,
                 tries=self._tries,
                 streamed=self._streamed,
                 simulated=self._simulated,
+                bodies=keeping.bodies() if keeping is not None and whole and outcome == "ok" else None,
                 error=reading.message,
             )
         )
@@ -348,6 +373,8 @@ class Trip:
         listener, self._listener = self._listener, None
         if listener is not None:
             listener.ended(call)
+            if self._keeping is not None and not (call is not None and call.replayed):
+                self._keeping.made()
 
 
 def _passes_by(seen: Seen, status: int, headers: dict[str, str]) -> bool:

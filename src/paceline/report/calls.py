@@ -39,7 +39,7 @@ class PoolCalls:
 
     def add(self, line: CallLine) -> None:
         self.bill.add(line)
-        if line.outcome == "ok":
+        if line.outcome == "ok" and not line.replayed:
             self.seconds.append(line.seconds)
             if line.first_token is not None:
                 self.first_token.append(line.first_token)

@@ -82,9 +82,10 @@ KEYS: Final[dict[str, str]] = {
     "results_left_out": "results in no figure, because an evaluator made up too many names",
     "simulated": "true where any call was answered by a simulated provider: a rehearsal, and no result",
     "calls": "model calls to real providers, null where none was seen: n, n_answered, tries, sent_again, "
-    "waited_s, cost_usd and input_, output_, cached_, cache_write_, reasoning_tokens (each with total, null "
-    "unless all of it is known, at_least, and n_unknown, the calls of which it is not known), latency_s and "
-    "first_token_s (each with n, mean, p50, p95, max)",
+    "waited_s, n_replayed (answered from the record, and in none of the others), saved_usd (what these did "
+    "not cost again), cost_usd and input_, output_, cached_, cache_write_, reasoning_tokens (each with "
+    "total, null unless all of it is known, at_least, and n_unknown, the calls of which it is not known), "
+    "latency_s and first_token_s (each with n, mean, p50, p95, max)",
     "calls_simulated": "the same of calls that a simulated provider has answered: nothing was paid for them",
     "rehearsal": "what a rehearsal predicts of the run: scenario, at_once (cases in progress), seconds, usd "
     "(null where a price is unknown); null where the run was no rehearsal",
@@ -243,6 +244,8 @@ def calls_document(spending: Spending) -> dict[str, Any]:
         "sent_again": spending.sent_again,
         "waited_s": spending.waited,
         "cost_usd": _amount(spending.cost),
+        "n_replayed": spending.replayed,
+        "saved_usd": _amount(spending.saved),
         **{name: _amount(getattr(spending, name)) for name in TOKENS},
     }
 

@@ -80,6 +80,8 @@ def _times(figures: Figures) -> Iterator[tuple[str, str]]:
         if calls is not None:
             yield label or "Calls", _calls(calls.spending)
             yield label or "Cost", _cost(calls.spending, simulated=bool(label))
+            if calls.spending.replayed:
+                yield label or "Replayed", _replayed(calls.spending)
 
 
 def _not_a_result(figures: Figures, simulated: CallFigures) -> str:
@@ -97,6 +99,11 @@ def _predicted(rehearsal: RehearsalFigures) -> str:
         f"the run would take about {seconds(rehearsal.seconds)} {at_once}, if the provider is as scenario "
         f"{rehearsal.scenario} plays it, and cost about {cost}, if answers are as long as these"
     )
+
+
+def _replayed(spending: Spending) -> str:
+    saved = said_amount(spending.saved, dollars)
+    return f"{counted(spending.replayed, 'call')} answered from the record, not asked again; saved {saved}"
 
 
 def _calls(spending: Spending) -> str:

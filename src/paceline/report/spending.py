@@ -62,6 +62,10 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     """US dollars."""
     waited: float
     """Seconds for pools and between tries."""
+    replayed: int = 0
+    """Calls that were answered from the record; they are not among the others."""
+    saved: Amount = Amount(0.0)
+    """US dollars that these have not cost again."""
 
     @property
     def sent_again(self) -> int:
@@ -72,7 +76,18 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 class Bill:
     """Takes one call after the other."""
 
-    __slots__ = ("_calls", "_failed", "_known", "_nanos", "_picos", "_simulated", "_tries", "_unknown")
+    __slots__ = (
+        "_calls",
+        "_failed",
+        "_known",
+        "_nanos",
+        "_picos",
+        "_replayed",
+        "_saved",
+        "_simulated",
+        "_tries",
+        "_unknown",
+    )
 
     def __init__(self) -> None:
         self._calls = self._tries = self._failed = self._simulated = 0
@@ -80,9 +95,16 @@ class Bill:
         self._unknown = [0] * (len(TOKENS) + 1)
         """Calls whose tokens of a kind are not known; last, whose price is not."""
         self._picos = self._nanos = 0
+        self._replayed = 0
+        self._saved = [0, 0]
+        """Picodollars, and calls whose price is not known."""
 
     def add(self, line: CallLine) -> None:
         """Put a call on the bill; one that was turned away before it was ever sent is none."""
+        if line.replayed:
+            self._replayed += 1
+            self._saved[0] += round((line.price or 0.0) * _PICO)
+            self._saved[1] += line.price is None
         if not line.tries:
             return
         self._calls += 1
@@ -109,6 +131,8 @@ class Bill:
         self._failed += other._failed
         self._simulated += other._simulated
         self._nanos += other._nanos
+        self._replayed += other._replayed
+        self._saved = [mine + theirs for mine, theirs in zip(self._saved, other._saved, strict=True)]
         self._picos += other._picos
         self._known = [mine + theirs for mine, theirs in zip(self._known, other._known, strict=True)]
         self._unknown = [mine + theirs for mine, theirs in zip(self._unknown, other._unknown, strict=True)]
@@ -123,6 +147,8 @@ class Bill:
             simulated=self._simulated,
             cost=Amount(self._picos / _PICO, self._unknown[-1]),
             waited=self._nanos / _NANO,
+            replayed=self._replayed,
+            saved=Amount(self._saved[0] / _PICO, self._saved[1]),
             **dict(zip(TOKENS, tokens, strict=True)),
         )
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
 from multiprocessing.context import SpawnProcess
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.contexts import in_context
@@ -147,7 +147,7 @@ class ProcessExecutor:
         calls, before = CallsOfAttempt(work, time.monotonic), work.waited
         try:
             attempted: Attempted = await self._threads.call(
-                copy_context(), worker.ask, work.key.variant, work.inputs, dict(environ), calls
+                copy_context(), worker.ask, work, dict(environ), calls
             )
         finally:
             calls.close()
@@ -202,11 +202,11 @@ class _Worker:
         except (EOFError, OSError):
             raise WorkerDied(f"{self._last_words()} before it was ready to run the task") from None
 
-    def ask(self, variant: str, inputs: Any, environ: dict[str, str], calls: CallsOfAttempt) -> Attempted:
+    def ask(self, work: Work, environ: dict[str, str], calls: CallsOfAttempt) -> Attempted:
         """Have an attempt carried out, with these environment variables besides; `calls` hears of its
         calls."""
         try:
-            request = pickle.dumps((variant, inputs, environ))
+            request = pickle.dumps((work.key.variant, work.inputs, environ, work.tape))
         except BaseException as error:
             return Attempted(error=describe(error), exception=error)
         try:

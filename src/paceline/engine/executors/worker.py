@@ -30,6 +30,7 @@ from paceline.engine.failures import classify, clip, describe, retry_after
 from paceline.engine.loop import finish, new_loop
 from paceline.journal.records import ErrorClass, ErrorFacts
 from paceline.pace.calls import Call, current_listener
+from paceline.pace.tape import Tape
 from paceline.tasks.callable import CallableTask, name_of
 from paceline.tasks.notes import Notes, current_notes
 from paceline.usercode import load_file
@@ -84,6 +85,9 @@ class Mouth:
 class Teller:
     """Tells the parent of the calls of one attempt."""
 
+    tape: Tape | None = None
+    """What keeps the calls of the attempt, and may have their answers."""
+
     def __init__(self, mouth: Mouth, serial: int) -> None:
         self._mouth = mouth
         self._serial = serial
@@ -122,8 +126,9 @@ def serve(
                 request = pipe.recv_bytes()
             except (EOFError, OSError):
                 return
-            current_listener.set(Teller(mouth, serial) if doors is not None else None)
-            mouth.say(_answer(request, tasks, loop))
+            teller = Teller(mouth, serial) if doors is not None else None
+            current_listener.set(teller)
+            mouth.say(_answer(request, tasks, loop, teller))
 
 
 def _stand_alone() -> None:
@@ -161,12 +166,17 @@ def _unpacked(shipped: Shipped) -> CallableTask | ErrorFacts:
 
 
 def _answer(
-    request: bytes, tasks: Mapping[str, CallableTask | ErrorFacts], loop: asyncio.AbstractEventLoop
+    request: bytes,
+    tasks: Mapping[str, CallableTask | ErrorFacts],
+    loop: asyncio.AbstractEventLoop,
+    teller: Teller | None,
 ) -> Answer:
     try:
-        variant, inputs, environ = pickle.loads(request)  # from our own parent
+        variant, inputs, environ, tape = pickle.loads(request)  # from our own parent
     except BaseException as error:
         return Answer(NO_OUTPUT, describe(error))
+    if teller is not None:
+        teller.tape = tape
     task = tasks[variant]
     if isinstance(task, ErrorFacts):
         return Answer(NO_OUTPUT, task)
