@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -23,3 +24,12 @@ def _a_shell_without_settings(tmp_path_factory: pytest.TempPathFactory) -> Itera
         shell.setenv("NO_COLOR", "1")
         shell.setenv("COLUMNS", "120")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_as_in_a_terminal() -> Iterator[None]:
+    """Under `nohup` SIGHUP is ignored, which programs that are started from here would inherit and heed."""
+    before = signal.getsignal(signal.SIGHUP)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)

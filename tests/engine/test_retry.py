@@ -322,13 +322,87 @@ def test_a_rule_that_raises_is_told_with_the_error_and_nothing_else_suffers(rule
     assert "my rule is broken" in error.message
 
 
-@pytest.mark.parametrize("rule", ["retry", "stop", "wait"])
+@pytest.mark.parametrize("rule", ["retry", "stop", "wait", "after", "before_sleep"])
 def test_an_async_rule_is_refused_before_anything_runs(rule: str) -> None:
     async def rule_of_mine(state: Any) -> bool:
         return True
 
     with pytest.raises(UsageError, match=rule):
         retry_policy({rule: rule_of_mine}, default=Retry())
+
+
+@pytest.mark.parametrize("callback", ["after", "before_sleep"])
+def test_what_tenacity_would_call_between_tries_is_called(callback: str) -> None:
+    seen: list[tuple[int, float | None, str]] = []
+
+    def note(state: Any) -> None:
+        seen.append((state.attempt_number, state.upcoming_sleep, str(state.outcome.exception())))
+
+    policy = retry_policy(
+        {"stop": tenacity.stop_after_attempt(3), "wait": tenacity.wait_fixed(7), callback: note},
+        default=Retry(),
+    )
+    waits(policy, failed(exception=ValueError("no luck")))
+    if callback == "after":
+        assert seen == [(number, 0.0, "no luck") for number in (1, 2, 3)]
+    else:
+        assert seen == [(number, 7.0, "no luck") for number in (1, 2)]
+
+
+def test_a_rule_about_results_asks_for_another_answer_and_every_one_of_them_counts_as_an_attempt() -> None:
+    answers = {0: ["", "", "yes"], 1: ["", "", "", "never"], 2: ["at once"]}
+    calls: list[int] = []
+
+    async def task(number: int) -> str:
+        calls.append(number)
+        return answers[number].pop(0)
+
+    policy = retry_policy(
+        {
+            "retry": tenacity.retry_if_result(lambda answer: not answer),
+            "stop": tenacity.stop_after_attempt(3),
+            "wait": tenacity.wait_fixed(1),
+        },
+        default=Retry(),
+    )
+    carried = play(cases(3), task, retry_task=policy)
+    assert sorted(calls) == [0, 0, 0, 1, 1, 1, 2]
+    assert carried.ended == {"scored": 2, "task_error": 1}
+    error = carried.outcomes["case-1"].error
+    assert error is not None
+    assert error.message == "the retry policy has turned down the answer ''"
+    assert carried.outcomes["case-0"].attempt == 3
+    turned_down = [line.error.type for line in carried.lines if isinstance(line, AttemptLine)]
+    assert turned_down == ["paceline.engine.retry.TurnedDown"] * 4
+
+
+def test_a_rule_about_results_is_asked_of_evaluators_too() -> None:
+    said = [{}, {}, {"fine": True}]
+
+    async def judge(output: int) -> Any:
+        return said.pop(0)
+
+    policy = retry_policy(
+        {"retry": tenacity.retry_if_result(lambda answer: answer == {}), "wait": tenacity.wait_fixed(1)},
+        default=Retry(),
+    )
+    carried = play(cases(1), echo, evaluators=[judge], retry_evaluators=policy)
+    (score,) = carried.outcomes["case-0"].scores
+    assert (score.name, said) == ("fine", [])
+
+
+def test_a_rule_that_cannot_judge_an_answer_does_not_cost_it() -> None:
+    policy = retry_policy({"retry": lambda state: state.outcome.exception().status == 429}, default=Retry())
+    assert play(cases(1), echo, retry_task=policy).ended == {"scored": 1}
+
+
+def test_an_answer_in_the_place_of_a_failure_is_refused() -> None:
+    with pytest.raises(UsageError, match="retry_error_callback"):
+        retry_policy({"retry_error_callback": lambda _state: "fine"}, default=Retry())
+
+
+async def echo(number: int) -> int:
+    return number
 
 
 def test_the_classes_that_a_policy_may_name_are_those_there_are() -> None:

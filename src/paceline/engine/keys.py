@@ -21,7 +21,7 @@ from paceline.engine.failures import describe
 from paceline.engine.hooks import Hooks
 from paceline.engine.lanes import Lane, LaneLost, Overdue, Stopped
 from paceline.engine.ports import Attempted, Turn, Work
-from paceline.engine.retry import next_wait
+from paceline.engine.retry import TenacityRetry, next_wait, turned_down
 from paceline.engine.scoring import Found
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, prepare
@@ -46,6 +46,7 @@ class KeyWorker:
         self._timeout = NEVER if plan.timeout is None else plan.timeout
         self._case_timeout = NEVER if plan.case_timeout is None else plan.case_timeout
         self._has_budget = not run.purse.unlimited
+        self._looks_at_answers = isinstance(plan.retry_task, TenacityRetry)
         self.left_behind = 0
 
     async def work(self, lane: Lane, turn: Turn) -> None:
@@ -170,9 +171,18 @@ class KeyWorker:
             self._books.tell(Abandoned(at=self._run.clock.epoch(), key=turn.key, what="task"))
         if lane.stopping and attempted.error is not None:
             attempted = cancelled(attempted.seconds, metrics=attempted.metrics)
-        if self._has_budget:
-            self._settle(turn, attempted)
-        return attempted if attempted.error is None else self._shown(turn, attempted)
+        self._settle(turn, attempted)
+        if attempted.error is None:
+            return self._looked_at(turn, attempted) if self._looks_at_answers else attempted
+        return self._shown(turn, attempted)
+
+    def _looked_at(self, turn: Turn, attempted: Attempted) -> Attempted:
+        """An answer, which is a failure if the retry policy turns it down."""
+        refused = turned_down(self._plan.retry_task, attempted.output, turn.tries)
+        if refused is None:
+            return attempted
+        attempted.error, attempted.exception = describe(refused), refused
+        return self._shown(turn, attempted)
 
     def _work(self, turn: Turn, lane: Lane) -> Work:
         """What the executor is to do."""

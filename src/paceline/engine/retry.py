@@ -17,6 +17,7 @@ import msgspec
 from paceline.engine.failures import describe
 from paceline.engine.ports import Attempted
 from paceline.errors import UsageError
+from paceline.evaluators.wording import brief
 from paceline.journal.records import ErrorClass
 
 HELPED_BY_RETRY: Final = frozenset({"rate_limited", "transient", "infrastructure"})
@@ -72,11 +73,29 @@ NO_RETRY: Final = Retry(attempts=1)
 LONGEST_WAIT: Final = 7 * 86_400.0
 
 
+class TurnedDown(Exception):
+    """An answer that the retry policy has turned down."""
+
+    def __init__(self, answer: object) -> None:
+        super().__init__(answer)
+        self.answer = answer
+
+    def __str__(self) -> str:
+        return f"the retry policy has turned down the answer {brief(self.answer)}"
+
+
+_RULES: Final = ("retry", "stop", "wait")
+_CALLED: Final = ("after", "before_sleep")
+_WITHOUT_EFFECT: Final = ("before", "reraise", "retry_error_cls", "sleep")
+"""An attempt ends with its own error here, and the engine does the waiting."""
+
+
 class TenacityRetry:
     """A policy written as tenacity's keyword arguments, as Pydantic Evals users have them.
 
-    Asks tenacity's own `retry`, `stop` and `wait` objects; the waiting is done by the engine, so a waiting
-    case holds no place. A dictionary without `stop` would go on for ever; here it ends after `longest`.
+    Asks tenacity's own `retry`, `stop` and `wait` objects, about answers too, and calls `after` and
+    `before_sleep`; the waiting is done by the engine, so a waiting case holds no place. A dictionary without
+    `stop` would go on for ever; here it ends after `longest`.
     """
 
     longest: Final = 50
@@ -89,33 +108,37 @@ class TenacityRetry:
                 "a retry policy in tenacity's terms needs tenacity, which is not installed",
                 hint="pip install 'paceline[retry]', or use plain values: retry_task=3",
             ) from None
-        known = {
-            "retry",
-            "stop",
-            "wait",
-            "reraise",
-            "sleep",
-            "before",
-            "after",
-            "before_sleep",
-            "retry_error_cls",
-        }
-        known |= {"retry_error_callback"}
-        if unknown := sorted(set(options) - known):
+        if "retry_error_callback" in options:
+            raise UsageError(
+                "retry policy: `retry_error_callback` puts an answer in the place of a failure, which then "
+                "would count as one",
+                hint="leave it out; what failed is a failure in the report",
+            )
+        if unknown := sorted(set(options) - {*_RULES, *_CALLED, *_WITHOUT_EFFECT}):
             raise UsageError(
                 f"retry policy: unknown keys {', '.join(unknown)}",
                 hint="plain keys are attempts, base, cap, on; tenacity's are stop, wait, retry, reraise",
             )
-        self._tenacity = tenacity
-        self._retry = options.get("retry") or tenacity.retry_if_exception_type(Exception)
-        self._stop = options.get("stop") or tenacity.stop_after_attempt(self.longest)
-        self._wait = options.get("wait") or tenacity.wait_none()
-        for name, rule in (("retry", self._retry), ("stop", self._stop), ("wait", self._wait)):
+        for name in (*_RULES, *_CALLED):
+            rule = options.get(name)
             if inspect.iscoroutinefunction(rule) or inspect.iscoroutinefunction(type(rule).__call__):
                 raise UsageError(
                     f"retry policy: `{name}` is async, and the engine asks it between two awaits",
                     hint="make it a plain function",
                 )
+        self._tenacity = tenacity
+        self._retry = options.get("retry") or tenacity.retry_if_exception_type(Exception)
+        self._stop = options.get("stop") or tenacity.stop_after_attempt(self.longest)
+        self._wait = options.get("wait") or tenacity.wait_none()
+        self._after = options.get("after")
+        self._before_sleep = options.get("before_sleep")
+
+    def accepts(self, answer: object, tries: int) -> bool:
+        """Whether an answer will do. A rule that cannot say is no reason to throw away what was paid for."""
+        try:
+            return not self._retry(self._state(TurnedDown(answer), tries, elapsed=0.0))
+        except Exception:
+            return True
 
     def wait(
         self,
@@ -126,19 +149,29 @@ class TenacityRetry:
         dice: random.Random,  # noqa: ARG002  # tenacity rolls its own
     ) -> float | None:
         """Seconds to wait before the next try, or None to give up."""
-        error = attempted.exception or _stand_in(attempted)
-        # Rules look at the call's state only; the controller in it is there to satisfy its shape.
+        state = self._state(attempted.exception or _stand_in(attempted), tries, elapsed=elapsed)
+        if tries >= self.longest or not self._retry(state):
+            return None
+        if self._after is not None:
+            self._after(state)
+        state.upcoming_sleep = seconds = float(self._wait(state))
+        if self._stop(state):
+            return None
+        if self._before_sleep is not None:
+            self._before_sleep(state)
+        return max(0.0, min(seconds, LONGEST_WAIT))  # a NaN is no wait at all
+
+    def _state(self, error: BaseException, tries: int, *, elapsed: float) -> Any:
+        """What tenacity's rules look at. The controller in it is there to satisfy its shape."""
         controller = self._tenacity.Retrying()
         state = self._tenacity.RetryCallState(retry_object=controller, fn=None, args=(), kwargs={})
         state.attempt_number = tries
-        state.set_exception((type(error), error, error.__traceback__))
+        if isinstance(error, TurnedDown):
+            state.set_result(error.answer)
+        else:
+            state.set_exception((type(error), error, error.__traceback__))
         state.start_time = (state.outcome_timestamp or 0.0) - elapsed
-        if tries >= self.longest or not self._retry(state):
-            return None
-        state.upcoming_sleep = float(self._wait(state))
-        if self._stop(state):
-            return None
-        return max(0.0, min(state.upcoming_sleep, LONGEST_WAIT))  # a NaN is no wait at all
+        return state
 
 
 def _stand_in(attempted: Attempted) -> Exception:
@@ -148,6 +181,13 @@ def _stand_in(attempted: Attempted) -> Exception:
 
 
 RetryPolicy = Retry | TenacityRetry
+
+
+def turned_down(policy: RetryPolicy, answer: object, tries: int) -> TurnedDown | None:
+    """Why an answer will not do, where the policy looks at answers and says so."""
+    if isinstance(policy, Retry) or policy.accepts(answer, tries):
+        return None
+    return TurnedDown(answer)
 
 
 def next_wait(

@@ -22,7 +22,7 @@ from paceline.engine.complaints import complain_of
 from paceline.engine.deadlines import NEVER, Deadlines
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Turn, Work
-from paceline.engine.retry import RetryPolicy, next_wait
+from paceline.engine.retry import RetryPolicy, next_wait, turned_down
 from paceline.engine.taping import Taping
 from paceline.engine.threads import Threads
 from paceline.evaluators.base import EvaluatorContext
@@ -168,6 +168,8 @@ class Scorer:
                 work.by, work.tape = prepared.label, tape
                 try:
                     returned = await self._call(prepared, ctx, turn, work)
+                    if (refused := turned_down(self._retry, returned, tries)) is not None:
+                        raise refused
                     seconds = self._now() - started - work.waited
                     return Found(scores=scores_of(prepared, returned, seconds=seconds))
                 except asyncio.CancelledError as error:
