@@ -152,6 +152,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         path: str | os.PathLike[str],
         fmt: Format | None = None,
         custom_evaluator_types: Sequence[type[Any]] = (),
+        custom_report_evaluator_types: Sequence[type[Any]] = (),  # noqa: ARG003  # as there; without effect
         *,
         mapping: Mapping[str, str] | None = None,
     ) -> Dataset[Any, Any, Any]:
@@ -175,6 +176,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         contents: str,
         fmt: TextFormat = "yaml",
         custom_evaluator_types: Sequence[type[Any]] = (),
+        custom_report_evaluator_types: Sequence[type[Any]] = (),  # noqa: ARG003  # as there; without effect
         *,
         default_name: str | None = None,
     ) -> Dataset[Any, Any, Any]:
@@ -188,6 +190,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         cls,
         data: Mapping[str, Any],
         custom_evaluator_types: Sequence[type[Any]] = (),
+        custom_report_evaluator_types: Sequence[type[Any]] = (),  # noqa: ARG003  # as there; without effect
         *,
         default_name: str | None = None,
     ) -> Dataset[Any, Any, Any]:
@@ -229,6 +232,7 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         fmt: TextFormat | None = None,
         schema_path: str | Path | None = "./{stem}_schema.json",
         custom_evaluator_types: Sequence[type[Any]] = (),
+        custom_report_evaluator_types: Sequence[type[Any]] = (),  # noqa: ARG002  # as there; without effect
     ) -> None:
         """Write YAML or JSON in Pydantic Evals' format, and a JSON schema beside it for editors."""
         from paceline.dataset.files import DatasetSpec, write_dataset
@@ -250,7 +254,9 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
 
     @classmethod
     def model_json_schema_with_evaluators(
-        cls, custom_evaluator_types: Sequence[type[Any]] = ()
+        cls,
+        custom_evaluator_types: Sequence[type[Any]] = (),
+        custom_report_evaluator_types: Sequence[type[Any]] = (),  # noqa: ARG003  # as there; without effect
     ) -> dict[str, Any]:
         """The JSON schema of dataset files."""
         from paceline.dataset.files import dataset_schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from datetime import date
 from pathlib import Path
@@ -9,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from paceline import Dataset, Report
 from paceline.dataset.case import Case
 from paceline.dataset.files import DatasetSpec, Format, read_dataset, write_dataset
 from paceline.dataset.spec import EvaluatorSpec
+from paceline.options import EvaluateOptions
+from paceline.report.averages import ReportCaseAggregate, ReportCaseGroup
+from paceline.report.rows import ReportCase, ReportCaseFailure
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -86,3 +91,44 @@ def test_a_dataset_of_ours_survives_a_stay_there(tmp_path: Path, fmt: Format) ->
     returned = read_dataset(tmp_path / f"returned.{fmt}")
     assert (returned.name, returned.cases) == (given.name, given.cases)
     assert len(returned.evaluators) == len(given.evaluators)
+
+
+def test_what_their_report_and_its_rows_have_ours_have() -> None:
+    reporting: Any = pytest.importorskip("pydantic_evals.reporting")
+    for ours, other in (
+        (Report, reporting.EvaluationReport),
+        (ReportCase, reporting.ReportCase),
+        (ReportCaseFailure, reporting.ReportCaseFailure),
+        (ReportCaseGroup, reporting.ReportCaseGroup),
+        (ReportCaseAggregate, reporting.ReportCaseAggregate),
+    ):
+        there = {name for name in dir(ours) if not name.startswith("_")}
+        there |= getattr(ours, "__dataclass_fields__", {}).keys()
+        wanted = getattr(other, "model_fields", None) or other.__dataclass_fields__
+        assert wanted.keys() <= there, ours
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "add_case",
+        "add_evaluator",
+        "evaluate",
+        "evaluate_sync",
+        "from_dict",
+        "from_file",
+        "from_text",
+        "model_json_schema_with_evaluators",
+        "to_file",
+    ],
+)
+def test_calls_written_for_theirs_are_taken_here(method: str) -> None:
+    """Each parameter of theirs, in its place if it has one; ours may come besides."""
+    ours, other = (inspect.signature(getattr(kind, method)) for kind in (Dataset, theirs.Dataset))
+    taken = set(ours.parameters)
+    if "options" in taken:
+        assert ours.parameters["options"].kind is inspect.Parameter.VAR_KEYWORD
+        taken |= EvaluateOptions.__annotations__.keys()
+    assert other.parameters.keys() <= taken
+    places = [name for name, one in other.parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    assert list(ours.parameters)[: len(places)] == places

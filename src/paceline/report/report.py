@@ -48,6 +48,13 @@ FailOn = Literal["any", "errors", "none"]
 class Report(Generic[InputsT, OutputT, MetadataT]):
     """What became of a run."""
 
+    # Names of Pydantic Evals that have nothing to say here: there are no report evaluators, and spans carry
+    # the names of their cases.
+    analyses: tuple[Any, ...] = ()
+    report_evaluator_failures: tuple[Any, ...] = ()
+    trace_id: str | None = None
+    span_id: str | None = None
+
     def __init__(self, source: JournalSource, *, path: Path | None = None) -> None:
         self.path = path
         """The run directory or journal file; None where the run was kept in memory only."""
@@ -78,6 +85,11 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     def name(self) -> str:
         """What the run is called: by its caller, or else as its suite."""
         return (self.run.name or self.run.suite) if self.run else "unknown"
+
+    @property
+    def dataset_name(self) -> str:
+        """The name of the suite."""
+        return self.run.suite if self.run else "unknown"
 
     @property
     def run_id(self) -> str:
