@@ -12,7 +12,7 @@ Knows when bytes are due. Knows nothing of what they say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from paceline.sim.era import Era
@@ -85,7 +85,10 @@ class Delivery(NamedTuple):
             return
         await self.answer.begin(200, self.headers)
         # Who stalls has said what it will say at once: how long it keeps quiet is what matters.
-        await self._send(course.pieces, self.begins if course.ending == "cut" else self.ends)
+        until = self.begins if course.ending == "cut" else self.ends
+        for due, data in timetable(course.pieces, self.begins, until, tick=TICK * self.era.scale):
+            await self.era.until(due)
+            await self.answer.send(data)
         await self.era.until(self.ends)
         match course.ending:
             case "cut":
@@ -94,25 +97,6 @@ class Delivery(NamedTuple):
                 self.answer.reset()
             case "end":
                 await self.answer.end()
-
-    async def _send(self, pieces: Sequence[Event], until: float) -> None:
-        """Those that took time to come up with spread evenly over it, and the rest behind them."""
-        steps = sum(piece.timed for piece in pieces)
-        begins, pause = self.begins, (until - self.begins) / max(steps, 1)
-        due, step, tick = begins, 0, TICK * self.era.scale
-        gathered: list[bytes] = []
-        for piece in pieces:
-            if piece.timed:
-                due = begins + step * pause
-                step += 1
-            elif 0 < steps == step:
-                due = until
-            if due > begins and due - self.era.now() > tick:
-                await self.answer.send(b"".join(gathered))
-                gathered.clear()
-                await self.era.until(due)
-            gathered.append(piece.data)
-        await self.answer.send(b"".join(gathered))
 
 
 def course_of(fault: Fault | None, events: Sequence[Event], broken: Callable[[int], Event]) -> Course:
@@ -130,3 +114,37 @@ def course_of(fault: Fault | None, events: Sequence[Event], broken: Callable[[in
             return Course([*half, broken(len(half))])
         case _:
             return Course(events)
+
+
+class Sending(NamedTuple):
+    """Some pieces, sent together."""
+
+    due: float
+    data: bytes
+
+
+def timetable(pieces: Sequence[Event], begins: float, until: float, *, tick: float) -> list[Sending]:
+    """When which pieces are sent: those that took time to come up with evenly, what stands behind them last.
+
+    Nothing is sent before its time, and the first piece at it; others may wait up to a tick for more.
+    """
+    together: list[tuple[float, list[bytes]]] = []
+    opened = begins
+    for due, piece in zip(_dues(pieces, begins, until), pieces, strict=True):
+        if not together or (due > begins and (opened == begins or due > opened + tick)):
+            together.append((due, []))
+            opened = due
+        together[-1][1].append(piece.data)
+        together[-1] = (due, together[-1][1])
+    return [Sending(due, b"".join(data)) for due, data in together]
+
+
+def _dues(pieces: Sequence[Event], begins: float, until: float) -> Iterator[float]:
+    timed = sum(piece.timed for piece in pieces)
+    pause, past = (until - begins) / max(timed, 1), 0
+    for piece in pieces:
+        if piece.timed:
+            yield begins + past * pause
+            past += 1
+        else:
+            yield until if past == timed > 0 else begins + max(past - 1, 0) * pause

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -19,6 +20,9 @@ from paceline.sim.scenario import Scenario
 from paceline.sim.tally import Seen, Tally
 
 Clock = Callable[[], float]
+
+EARLY: Final = 0.0005
+"""Seconds of the world's: loops wake sleepers a hair too early, who shall not go to sleep again for it."""
 
 
 class Era:
@@ -51,7 +55,7 @@ class Era:
     async def until(self, when: float) -> None:
         """Wait until its clock shows `when`."""
         left = self.outside(when - self.now())
-        if left > 0:
+        if left > EARLY:
             await asyncio.sleep(left)
 
     def told(self, advertised: Advertised | None) -> Advertised | None:

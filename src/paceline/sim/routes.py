@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, cast
+from urllib.parse import unquote
 
 import msgspec
 
@@ -61,7 +62,7 @@ def ending_in(path: str, places: Mapping[str, Any]) -> str | None:
 def model_asked_for(path: str) -> str | None:
     """`org/name` of `/v1/models/org/name`; "" where it is the list, None where it is about no models."""
     _, found, rest = f"{path.rstrip('/')}/".partition("/models/")
-    return rest.rstrip("/") if found else None
+    return unquote(rest.rstrip("/")) if found else None
 
 
 def dialect_of(request: Request) -> Dialect:

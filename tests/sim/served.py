@@ -1,0 +1,38 @@
+"""A simulated provider that listens, and the official SDKs that speak to it: with no retries of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anthropic import Anthropic, AsyncAnthropic
+from openai import AsyncOpenAI, OpenAI
+
+from paceline.sim import RunningSim, Scenario, start_in_thread
+
+HELLO = "hello there old friend of mine, how are you today?"
+
+
+def served(**fields: Any) -> RunningSim:
+    """One of these fields, which answers at once unless they say otherwise."""
+    return start_in_thread(Scenario.of({"latency": 0, "refusal_seconds": 0, **fields}))
+
+
+def openai(sim: RunningSim, key: str = "k", **more: Any) -> OpenAI:
+    return OpenAI(base_url=f"{sim.url}/v1", api_key=key, **{"max_retries": 0, **more})
+
+
+def async_openai(sim: RunningSim) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{sim.url}/v1", api_key="k", max_retries=0)
+
+
+def anthropic(sim: RunningSim, key: str = "k", **more: Any) -> Anthropic:
+    return Anthropic(base_url=sim.url, api_key=key, **{"max_retries": 0, **more})
+
+
+def async_anthropic(sim: RunningSim) -> AsyncAnthropic:
+    return AsyncAnthropic(base_url=sim.url, api_key="k", max_retries=0)
+
+
+def user(text: str) -> Any:
+    """The messages of a prompt that says only this."""
+    return [{"role": "user", "content": text}]
