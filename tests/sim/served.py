@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import anthropic as anthropic_sdk
+import openai as openai_sdk
 from anthropic import Anthropic, AsyncAnthropic
 from openai import AsyncOpenAI, OpenAI
 
-from paceline.sim import RunningSim, Scenario, start_in_thread
+from paceline.sim import RunningSim, Scenario, SimServer, start_in_thread
 
 HELLO = "hello there old friend of mine, how are you today?"
 
@@ -18,19 +20,23 @@ def served(**fields: Any) -> RunningSim:
 
 
 def openai(sim: RunningSim, key: str = "k", **more: Any) -> OpenAI:
-    return OpenAI(base_url=f"{sim.url}/v1", api_key=key, **{"max_retries": 0, **more})
+    plain = openai_sdk.DefaultHttpxClient(verify=False)  # no certificates to be loaded for http
+    return OpenAI(base_url=f"{sim.url}/v1", api_key=key, http_client=plain, **{"max_retries": 0, **more})
 
 
-def async_openai(sim: RunningSim) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=f"{sim.url}/v1", api_key="k", max_retries=0)
+def async_openai(sim: RunningSim | SimServer) -> AsyncOpenAI:
+    plain = openai_sdk.DefaultAsyncHttpxClient(verify=False)
+    return AsyncOpenAI(base_url=f"{sim.url}/v1", api_key="k", http_client=plain, max_retries=0)
 
 
 def anthropic(sim: RunningSim, key: str = "k", **more: Any) -> Anthropic:
-    return Anthropic(base_url=sim.url, api_key=key, **{"max_retries": 0, **more})
+    plain = anthropic_sdk.DefaultHttpxClient(verify=False)
+    return Anthropic(base_url=sim.url, api_key=key, http_client=plain, **{"max_retries": 0, **more})
 
 
 def async_anthropic(sim: RunningSim) -> AsyncAnthropic:
-    return AsyncAnthropic(base_url=sim.url, api_key="k", max_retries=0)
+    plain = anthropic_sdk.DefaultAsyncHttpxClient(verify=False)
+    return AsyncAnthropic(base_url=sim.url, api_key="k", http_client=plain, max_retries=0)
 
 
 def user(text: str) -> Any:

@@ -177,11 +177,11 @@ def refusal(error: sdk.APIStatusError) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "words", "code"),
     [
-        ({"rpm": 60, "headers": "anthropic"}, "rate limit of 60 requests per minute", None),
-        ({"tpm": 600}, "rate limit tokens per minute", None),
-        ({"ramp": {"above": 60}}, "grown too quickly", "ramp_limit_exceeded"),
+        ({"rpm": 1, "headers": "anthropic"}, "rate limit of 1 requests per minute", None),
+        ({"tpm": 60}, "rate limit tokens per minute", None),
+        ({"ramp": {"above": 1}}, "grown too quickly", "ramp_limit_exceeded"),
         ({"quota": {"requests": 1}}, "usage limit", "enforced_spend_limit_reached"),
-        ({"rpm": 60, "told": False}, "try again later", None),
+        ({"rpm": 1, "told": False}, "try again later", None),
     ],
 )
 def test_each_kind_of_429_is_told_in_its_own_words(fields: Any, words: str, code: str | None) -> None:
@@ -247,15 +247,15 @@ def test_what_cannot_be_answered_is_a_bad_request(sim: RunningSim) -> None:
 
 
 def test_headers_tell_the_limits_and_when_they_are_whole_again() -> None:
-    with served(rpm=60, tpm=60_000, headers="anthropic") as sim, anthropic(sim) as client:
+    with served(rpm=6, tpm=60_000, headers="anthropic") as sim, anthropic(sim) as client:
         ask: Any = {"model": "m", "max_tokens": 9, "messages": user(HELLO)}
         headers = client.messages.with_raw_response.create(**ask).headers
         with pytest.raises(sdk.RateLimitError) as met:
             client.messages.create(**ask)
     name = "anthropic-ratelimit-requests"
-    assert (headers[f"{name}-limit"], headers[f"{name}-remaining"]) == ("60", "59")
+    assert (headers[f"{name}-limit"], headers[f"{name}-remaining"]) == ("6", "5")
     assert headers["anthropic-ratelimit-tokens-limit"] == "60000"
     until = datetime.fromisoformat(headers[f"{name}-reset"])
     now = datetime.strptime(headers["date"], "%a, %d %b %Y %H:%M:%S %Z").astimezone(until.tzinfo)
-    assert 0 <= (until.replace(tzinfo=None) - now.replace(tzinfo=None)).total_seconds() <= 3
-    assert met.value.response.headers["retry-after"] == "1"
+    assert 0 <= (until.replace(tzinfo=None) - now.replace(tzinfo=None)).total_seconds() <= 12
+    assert met.value.response.headers["retry-after"] == "10"

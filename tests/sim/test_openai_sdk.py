@@ -249,11 +249,11 @@ def refusal(error: sdk.APIStatusError) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "kind", "code", "words"),
     [
-        ({"rpm": 60}, "requests", "rate_limit_exceeded", "requests per min (RPM)"),
-        ({"tpm": 600}, "tokens", "rate_limit_exceeded", "tokens per min (TPM)"),
-        ({"ramp": {"above": 60}}, "requests", "slow_down", "grown too quickly"),
+        ({"rpm": 1}, "requests", "rate_limit_exceeded", "requests per min (RPM)"),
+        ({"tpm": 60}, "tokens", "rate_limit_exceeded", "tokens per min (TPM)"),
+        ({"ramp": {"above": 1}}, "requests", "slow_down", "grown too quickly"),
         ({"quota": {"requests": 1}}, "insufficient_quota", "insufficient_quota", "billing"),
-        ({"rpm": 60, "told": False}, "rate_limit_error", "rate_limit_exceeded", "try again later"),
+        ({"rpm": 1, "told": False}, "rate_limit_error", "rate_limit_exceeded", "try again later"),
     ],
 )
 def test_each_kind_of_429_is_told_in_its_own_words(fields: Any, kind: str, code: str, words: str) -> None:
@@ -333,21 +333,21 @@ def test_a_schema_that_is_none_is_a_bad_request(sim: RunningSim) -> None:
 
 
 def test_headers_tell_the_limits_what_is_left_and_how_long_to_wait() -> None:
-    with served(rpm=600, tpm=60_000, burst=0.1, headers="openai") as sim, openai(sim) as client:
+    with served(rpm=6, tpm=60_000, headers="openai") as sim, openai(sim) as client:
         headers = client.responses.with_raw_response.create(model="m", input=HELLO).headers
         with pytest.raises(sdk.RateLimitError) as met:
             client.responses.create(model="m", input=HELLO)
-    assert (headers["x-ratelimit-limit-requests"], headers["x-ratelimit-limit-tokens"]) == ("600", "60000")
-    assert headers["x-ratelimit-remaining-requests"] == "599"
-    assert headers["x-ratelimit-reset-requests"].endswith("ms")
+    assert (headers["x-ratelimit-limit-requests"], headers["x-ratelimit-limit-tokens"]) == ("6", "60000")
+    assert headers["x-ratelimit-remaining-requests"] == "5"
+    assert headers["x-ratelimit-reset-requests"] == "10s"
     refused = met.value.response.headers
-    assert 0 < int(refused["retry-after-ms"]) <= 100
-    assert refused["retry-after"] == "1"
-    assert refused["x-ratelimit-remaining-requests"] == "599"
+    assert 9000 < int(refused["retry-after-ms"]) <= 10_000
+    assert refused["retry-after"] == "10"
+    assert refused["x-ratelimit-remaining-requests"] == "5"
 
 
 def test_the_sdk_that_waits_as_it_is_told_is_let_in_again() -> None:
-    with served(rpm=600, burst=0.1) as sim, openai(sim, max_retries=3) as client:
+    with served(rpm=60) as sim, openai(sim, max_retries=3) as client:
         for _ in range(2):
             client.responses.create(model="m", input=HELLO)
         seen = sim.stats()

@@ -118,8 +118,11 @@ class RequestParser:
             self._seen = len(buffer)
             if len(buffer) > self._bounds.head_bytes:
                 raise Malformed(431, "the head of the request is too long")
-            if b"\n" in buffer and not _REQUEST_LINE.match(buffer):
-                raise Malformed(400, "this is not HTTP/1.1")
+            ends = buffer.find(b"\n")
+            if ends >= 0 and not (
+                buffer[:ends].endswith(b"\r") and _REQUEST_LINE.fullmatch(buffer, 0, ends - 1)
+            ):
+                raise Malformed(400, "this is not HTTP/1.1")  # said at once: the end of a head may never come
             return False
         if end > self._bounds.head_bytes:
             raise Malformed(431, "the head of the request is too long")
