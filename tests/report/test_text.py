@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.report.text import clean, counted, number, percent, seconds, shown_value, times
+from paceline.report.text import clean, counted, dollars, number, percent, seconds, shown_value, times
 
 anything = st.text(st.characters(), max_size=80)  # lone surrogates and control characters included
 
@@ -97,3 +97,19 @@ def test_numbers_are_told_with_as_many_digits_as_mean_something() -> None:
         "2 cases",
         "0 tries",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sum_", "said"),
+    [
+        (0.0, "$0.00"),
+        (0.000000001, "$0.0000000010"),
+        (0.000036, "$0.000036"),
+        (0.00063, "$0.00063"),
+        (0.25, "$0.25"),
+        (3.5, "$3.50"),
+        (12_345.6, "$12,346"),
+    ],
+)
+def test_money_is_never_rounded_to_nothing_and_written_without_an_exponent(sum_: float, said: str) -> None:
+    assert dollars(sum_) == said

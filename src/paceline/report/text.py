@@ -6,6 +6,7 @@ to 0 %.
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from typing import Final
@@ -99,9 +100,11 @@ def short(count: float) -> str:
 
 
 def dollars(sum_: float) -> str:
-    """A sum of money; a small one is never rounded down to nothing."""
+    """A sum of money; a small one is never rounded down to nothing, and is written as money is."""
+    if 0 < abs(sum_) < 1e-4:
+        return f"${sum_:.{1 - math.floor(math.log10(abs(sum_)))}f}"
     if 0 < abs(sum_) < 0.995:
-        return f"${sum_:.2g}" if abs(sum_) >= 1e-4 else f"${sum_:.1e}"
+        return f"${sum_:.2g}"
     return f"${sum_:,.2f}" if abs(sum_) < 1000 else f"${sum_:,.0f}"
 
 
