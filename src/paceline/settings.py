@@ -49,6 +49,8 @@ from paceline.setting_kinds import (
 
 TOML: Final = "paceline.toml"
 PREFIX: Final = "PACELINE_"
+NO_SETTINGS: Final = frozenset({"PACELINE_STATE"})
+"""Variables of ours that say nothing about runs: where state is kept between them."""
 
 Order = Literal["auto", "given", "longest", "shuffle"]
 Isolation = Literal["thread", "process"]
@@ -257,7 +259,7 @@ def _from_environ(environ: Mapping[str, str]) -> tuple[dict[str, Written], tuple
     for variable in sorted(environ):
         if variable in known:
             written[known[variable].name] = Written(environ[variable], variable)
-        elif variable.startswith(PREFIX):
+        elif variable.startswith(PREFIX) and variable not in NO_SETTINGS:
             warnings.append(f"{variable} is set and means nothing{nearest(variable, known)}")
     return written, tuple(warnings)
 

@@ -214,6 +214,20 @@ def test_a_failure_is_seen_in_the_light_of_the_last_call(
     on_a_loop(scenario)
 
 
+def test_a_case_none_of_whose_calls_was_sent_because_a_pool_had_closed_was_not_run() -> None:
+    def scenario() -> None:
+        for tries, becomes in (((0, 0), "cancelled"), ((1, 0), "infrastructure")):
+            calls, _, _ = attempt()
+            for number in tries:
+                calls.begun()
+                calls.ended(call(outcome="fatal", tries=number))
+            calls.close()
+            judged = calls.judge(Attempted(error=ErrorFacts(type="E"), error_class="permanent"))
+            assert judged.error_class == becomes
+
+    on_a_loop(scenario)
+
+
 def test_what_was_tried_again_below_is_tried_again_above_only_where_any_error_is() -> None:
     import random
 

@@ -118,3 +118,10 @@ def test_the_document_keeps_unknown_unknown() -> None:
     assert document["calls_simulated"] is None
     assert document["simulated"] is False
     assert document["pools"][0]["window"] is None
+
+
+def test_a_call_that_was_turned_away_before_it_was_sent_is_in_no_pool() -> None:
+    told = figures(called(), called(ordinal=1, tries=0, outcome="fatal", status=None, price=None))
+    assert [pool.calls and pool.calls.spending.calls for pool in told.pools] == [1]
+    assert told.calls is not None
+    assert told.calls.spending.cost.total == 0.001

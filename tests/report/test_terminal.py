@@ -28,6 +28,7 @@ from tests.report.journals import (
     output,
     passing,
     raw,
+    resumed,
     retried,
     run,
     says,
@@ -324,3 +325,14 @@ def test_a_case_that_ended_is_told_with_its_times() -> None:
     assert "1.50 s" in text
     assert "4.00 s" in text
     assert "4.00 s" not in Report(finished(begin("a"), scored("a", yes(), total=4.0), keys=1)).render()
+
+
+def test_a_run_that_stopped_says_why_until_it_has_been_gone_on_with() -> None:
+    begun = [run("Equals"), begin("a"), scored("a", yes()), ended("budget", reason="the budget is spent")]
+    report = Report.read(Lines(*begun))
+    assert "Stopped" in report.render()
+    assert "the budget is spent" in report.render()
+    assert report.to_dict()["stopped"] == "the budget is spent"
+    whole = Report.read(Lines(*begun, resumed(), manifest(1), ended()))
+    assert "Stopped" not in whole.render()
+    assert whole.to_dict()["stopped"] is None

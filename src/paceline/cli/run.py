@@ -250,7 +250,8 @@ def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool) -> int
         warn(f"warning: {error}")
         _say_where(report)
     if report.path is not None and finished.ending.how != "complete":
-        warn(f"incomplete: {finished.ending.reason}")
+        if quiet or as_json:  # else the report has said it
+            warn(f"incomplete: {finished.ending.reason}")
         warn(f"go on with: paceline resume {report.path}")
     return exit_code(finished, fail_on=fail_on)
 

@@ -172,8 +172,10 @@ class CallsOfAttempt:
         if attempted.error is None or last is None or last.outcome == "ok":
             return attempted
         if last.outcome == "fatal":
-            # The answer was never wrong: nobody has asked. A resume asks once the account is in order.
-            attempted.error_class = "infrastructure"
+            # The answer was never wrong: nobody has asked. A resume asks once the account is in order. Where
+            # no call was even sent, because its pool had closed, the case was not run at all.
+            sent = any(call.tries for call in self._seen or ())
+            attempted.error_class = "infrastructure" if sent else "cancelled"
             attempted.exhausted = True
         elif attempted.error_class in ("rate_limited", "transient") and last.first_token is None:
             # An answer that broke off in its midst was not tried again below: the task had read a part of it.

@@ -66,10 +66,11 @@ class Calls:
         key = (line.case, line.repeat, line.variant)
         if self._seen.find_or_add(hash((key, line.attempt, line.ordinal, line.at))) != len(self._at):
             return
-        pool = PoolKey(line.pool, line.host, line.account, line.simulated)
-        if (calls := self.pools.get(pool)) is None:
-            calls = self.pools[pool] = PoolCalls()
-        calls.add(line)
+        if line.tries:  # else it was turned away before it was sent: no pool has seen it
+            pool = PoolKey(line.pool, line.host, line.account, line.simulated)
+            if (calls := self.pools.get(pool)) is None:
+                calls = self.pools[pool] = PoolCalls()
+            calls.add(line)
         place = self._keys.find_or_add(hash(key))
         if place == len(self._last):
             self._last.append(0)

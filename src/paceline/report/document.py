@@ -96,6 +96,8 @@ KEYS: Final[dict[str, str]] = {
     "where no process has said",
     "limited_advice": "what would have made it faster, in a sentence; null where nothing can be said",
     "verdict": "empty; incomplete: keys are left to run; errors: some ended without being scored; complete",
+    "stopped": "why the last process left before the end: interrupted, a budget, a provider that answers no "
+    "more calls; null where it did not, or was killed",
     "name": "the suite",
     "run_id": "the run",
     "path": "where it lies; null where it was kept in memory only",
@@ -148,6 +150,7 @@ def document(
         "results_left_out": figures.results_left_out,
         **_traffic(figures),
         "verdict": figures.verdict,
+        "stopped": figures.stopped or None,
         "name": name,
         "run_id": run_id,
         "path": path,

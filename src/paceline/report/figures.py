@@ -189,6 +189,8 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """All figures of a run."""
 
     verdict: Verdict
+    stopped: str
+    """Why the last process left before the end; empty where it did not, or did not say."""
     n_expected: int
     expected_known: bool
     """False while the source is not exhausted: there may be more keys than have been seen."""

@@ -37,6 +37,8 @@ def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
         yield "SIMULATED", _not_a_result(figures, figures.simulated)
     if figures.rehearsal is not None:
         yield "Predicted", _predicted(figures.rehearsal)
+    if figures.stopped:
+        yield "Stopped", figures.stopped
     yield "Pass rate", _headline(figures)
     of_run = figures.passed_of_run
     if figures.verdict == "incomplete" and of_run.of:

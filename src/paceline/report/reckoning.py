@@ -75,6 +75,7 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
     busy = None if table.rescored else wall
     return Figures(
         verdict=verdict,
+        stopped=_stopped(table),
         n_expected=expected,
         expected_known=known,
         n_cases=len(table) if table.groups is None else len(set(table.groups)),
@@ -165,6 +166,11 @@ def _verdict(rows: int, expected: int, *, known: bool, ended: int, not_run: int,
     if not known or ended - not_run < expected:
         return "incomplete"
     return "complete" if scored == ended else "errors"
+
+
+def _stopped(table: Table) -> str:
+    last = table.processes[-1].ended if table.processes else None
+    return "" if last is None or last.how == "complete" else last.reason
 
 
 def _share(part: float, whole: float | None) -> float | None:
