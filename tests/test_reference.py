@@ -164,12 +164,9 @@ def test_the_basic_usage_of_the_page_answers_what_its_task_answers(calls: Calls)
 
 @absent
 def test_the_timings_of_the_page_hold(calls: Calls) -> None:
-    """About 0.1 s all at once, 0.5 s two at a time, 1 s one by one: never less, and not much more."""
+    """About 0.1 s all at once, 0.5 s two at a time, 1 s one by one."""
     run(found("Performance Comparison"))
-    at_once, by_two, one_by_one = calls.made
-    assert 0.1 <= at_once.seconds < 0.4
-    assert 0.5 <= by_two.seconds < 0.9
-    assert 1.0 <= one_by_one.seconds < 1.6
+    hold_the_timings(*(call.seconds for call in calls.made))
     for call in calls.made:
         assert sorted(case.output for case in call.report.cases) == [2 * n for n in range(10)]
 
@@ -185,6 +182,15 @@ def test_the_monitoring_of_the_page_prints_what_it_shows(
     assert [gist(line) for line in printed] == [gist(line) for line in shown]
     assert printed[1] == shown[1] == "Cases: 10"
     assert printed[3] == shown[3], "it is 1.0 by its arithmetic, whatever the time"
+
+
+def hold_the_timings(at_once: float, by_two: float, one_by_one: float) -> None:
+    """Never less than the page says; how much more depends on the machine, the same for all three."""
+    assert at_once >= 0.1
+    assert by_two >= 0.5
+    assert one_by_one >= 1.0
+    assert by_two < 0.8 * one_by_one
+    assert at_once < 0.5 * by_two
 
 
 def gist(line: str) -> str:
@@ -281,14 +287,7 @@ def test_one_by_one_a_traceback_is_shown_where_it_happens(
     assert [case.output for case in report.cases] == [1], "and the run goes on"
 
 
-@pytest.mark.parametrize(
-    ("options", "least", "most"),
-    [({}, 0.1, 0.4), ({"max_concurrency": 2}, 0.5, 0.9), ({"max_concurrency": 1}, 1.0, 1.6)],
-    ids=["all at once", "two at a time", "one by one"],
-)
-def test_ten_cases_of_a_tenth_of_a_second_take_what_their_concurrency_makes_of_it(
-    here: Path, options: dict[str, Any], least: float, most: float
-) -> None:
+def test_ten_cases_of_a_tenth_of_a_second_take_what_their_concurrency_makes_of_it(here: Path) -> None:
     async def slow(n: int) -> int:
         await asyncio.sleep(0.1)
         return 2 * n
@@ -297,10 +296,13 @@ def test_ten_cases_of_a_tenth_of_a_second_take_what_their_concurrency_makes_of_i
         cases=[Case(name=f"n-{n}", inputs=n, expected_output=2 * n) for n in range(10)],
         evaluators=[EqualsExpected()],
     )
-    begun = time.monotonic()
-    report = dataset.evaluate_sync(slow, **options)
-    assert least <= time.monotonic() - begun < most
-    assert report.passed
+    taken = []
+    for options in ({}, {"max_concurrency": 2}, {"max_concurrency": 1}):
+        begun = time.monotonic()
+        report = dataset.evaluate_sync(slow, **options)  # type: ignore[arg-type]  # each is one of its options
+        taken.append(time.monotonic() - begun)
+        assert report.passed
+    hold_the_timings(*taken)
 
 
 def test_tasks_and_evaluators_each_keep_to_the_limit(here: Path) -> None:
