@@ -13,6 +13,7 @@ from paceline.journal import FileSource, Journal, MemoryJournal, Recorded
 from paceline.journal.blobs import BLOB_OVER
 from paceline.journal.records import Line
 from paceline.journal.redaction import Redactor
+from paceline.settings import Durability
 from tests.engine.stage import SlowDisk
 from tests.journal.lines import begin, outcome, run_line
 
@@ -54,14 +55,14 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
             yield of_fake()
         case how:
             place = tmp_path / ("run.jsonl" if how == "a single file" else "run")
-            durability = "os" if how == "left to the system" else "disk"
+            durability: Durability = "os" if how == "left to the system" else "disk"
             with Journal.create(place, run_line(), redactor=PLAIN, durability=durability) as journal:
                 yield of_journal(journal)
             assert len(list(FileSource(place).entries())) > 1, "it is there for the next process, too"
 
 
 def test_lines_are_numbered_in_the_order_in_which_they_come_and_read_back_in_it(kept: Kept) -> None:
-    written = [begin("a"), begin("b"), outcome("b"), outcome("a")]
+    written: list[Line] = [begin("a"), begin("b"), outcome("b"), outcome("a")]
     numbers = [kept.recorder.append(line) for line in written]
     assert numbers == [2, 3, 4, 5], "the line of the run is the first"
     kept.settle()
