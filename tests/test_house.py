@@ -47,6 +47,7 @@ ROOMS = (
     "pace",
     "runs",
     "workspaces",
+    "containment",
     "processes",
     "journal",
     "dataset",

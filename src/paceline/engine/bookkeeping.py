@@ -144,8 +144,8 @@ class Bookkeeper:
         self.gauge.calls += 1
 
     def _keep_bodies(self, work: Work, call: Call, at: float) -> None:
-        bodies = None if call.replayed else call.bodies
-        if (bodies is None and not call.replayed) or work.tape is None or not work.tape.kept:
+        bodies = call.bodies
+        if bodies is None and not call.replayed:
             return
         kept = CallBodies(
             case=work.key.case,
