@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from paceline.evaluators.base import EvaluatorOutput as EvaluatorOutput
     from paceline.evaluators.base import SpanTreeRecordingError as SpanTreeRecordingError
     from paceline.evaluators.base import instant as instant
+    from paceline.evaluators.code.python_tests import NotJudged as NotJudged
+    from paceline.evaluators.code.python_tests import PythonTests as PythonTests
     from paceline.evaluators.containment import Contains as Contains
     from paceline.evaluators.equality import Equals as Equals
     from paceline.evaluators.equality import EqualsExpected as EqualsExpected
@@ -54,9 +56,11 @@ _ROOM_OF = {
     "Matches": "matching",
     "MaxDuration": "facts",
     "Normalized": "normalizing",
+    "NotJudged": "code.python_tests",
     "NumericClose": "numeric",
     "OneOf": "equality",
     "PatternTooSlow": "matching",
+    "PythonTests": "code.python_tests",
     "SpanTreeRecordingError": "base",
     "TextSimilarity": "similarity",
     "instant": "base",

@@ -91,6 +91,9 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
     ) -> EvaluatorOutput | Awaitable[EvaluatorOutput]:
         """Say something about the case in `ctx`."""
 
+    def check_ready(self) -> None:
+        """Raise a UsageError, with the remedy, if this can say nothing here; asked before anything runs."""
+
     def get_default_evaluation_name(self) -> str:
         """The name of a result that comes without one."""
         chosen = getattr(self, "evaluation_name", None)

@@ -21,7 +21,7 @@ import msgspec
 
 from paceline.dataset.spec import Spec
 from paceline.errors import UsageError
-from paceline.evaluators.base import EvaluationReason, EvaluationScalar
+from paceline.evaluators.base import EvaluationReason, EvaluationScalar, Evaluator
 from paceline.evaluators.calls import Call, call_by_name
 from paceline.evaluators.spelling import spell_for_record
 from paceline.evaluators.wording import brief, kind_of
@@ -70,6 +70,8 @@ def _prepare(evaluator: object, taken: set[str]) -> Prepared:
             f"{evaluator!r:.200} is not an evaluator",
             hint="an evaluator is a function, or an object with a method `evaluate(ctx)`",
         )
+    if isinstance(evaluator, Evaluator):
+        evaluator.check_ready()
     label = _first_free(name, taken)
     taken.add(label)
     return Prepared(

@@ -33,6 +33,7 @@ BUILT_IN = (
     "Normalized",
     "NumericClose",
     "OneOf",
+    "PythonTests",
     "TextSimilarity",
 )
 
