@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 import pytest
@@ -119,3 +120,29 @@ def test_a_defect_ends_with_3_and_a_short_trace_and_a_long_one_on_demand(
         assert "this should not have happened" in told.stderr
     assert "--debug to see the whole" in short.stderr
     assert long.stderr.count("\n") > short.stderr.count("\n")
+
+
+def test_a_directory_that_is_gone_is_told_and_no_traceback(shell: Shell) -> None:
+    gone = shell.folder / "gone"
+    gone.mkdir()
+    typed = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m paceline.cli ls"
+    done = subprocess.run(["sh", "-c", typed], check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert "the current directory cannot be used" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("rnu", "Did you mean `paceline run`?"),
+        ("doubles.py", "`paceline run doubles.py` runs it."),
+        ("frobnicate", "No such command 'frobnicate'."),
+    ],
+)
+def test_a_word_that_is_no_command_is_answered_with_what_was_meant(
+    shell: Shell, suite: Path, written: str, told: str
+) -> None:
+    result = shell.types(written)
+    assert result.exit_code == 2
+    assert told in result.stderr

@@ -38,6 +38,14 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(error.message + _meant(args[0]), ctx)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -48,6 +56,17 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _meant(written: str) -> str:
+    """What was probably meant by a word that is no command."""
+    from difflib import get_close_matches
+    from pathlib import Path
+
+    if Path(written).exists():
+        return f" `paceline run {written}` runs it."
+    close = get_close_matches(written, COMMANDS, n=1)
+    return f" Did you mean `paceline {close[0]}`?" if close else ""
 
 
 @click.group(

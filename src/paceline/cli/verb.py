@@ -17,7 +17,7 @@ from typing import Any, Final
 import click
 
 from paceline.cli.ctrl_c import CUT_OFF
-from paceline.errors import PacelineError
+from paceline.errors import PacelineError, UsageError
 
 DEFECT: Final = 3
 FRAMES: Final = 4
@@ -41,6 +41,7 @@ class Verb(click.Command):
     def _exit_code(self, ctx: click.Context) -> int:
         try:
             with warnings_in_words():
+                _stand_somewhere()
                 return int(super().invoke(ctx) or 0)
         except StdoutLost as error:
             complain(error, as_json=False)
@@ -56,6 +57,16 @@ class Verb(click.Command):
         except Exception as error:
             _tell_defect(error, in_full=bool(ctx.params.get("debug", True)))
             return DEFECT
+
+
+def _stand_somewhere() -> None:
+    """Settings, runs and suites are looked for from the current directory."""
+    try:
+        os.getcwd()  # noqa: PTH109  # asked only whether it is there
+    except OSError as error:
+        raise UsageError(
+            f"the current directory cannot be used: {error.strerror}", hint="`cd` to one that is there"
+        ) from error
 
 
 def written_arguments(ctx: click.Context) -> list[str]:
