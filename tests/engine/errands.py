@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,3 +166,14 @@ def starts_another_and_waits(pid_file: str) -> None:
 
 def big(megabytes: int) -> bytes:
     return b"x" * (megabytes * 1_000_000)
+
+
+def meet(where: tuple[str, int]) -> str:
+    """Wait until so many are at a place at the same time."""
+    place, number = Path(where[0]), where[1]
+    (place / uuid.uuid4().hex).touch()
+    until = time.monotonic() + 60
+    while len(list(place.iterdir())) < number:
+        assert time.monotonic() < until, "the others have not come"
+        time.sleep(0.01)
+    return "met"
