@@ -506,6 +506,49 @@ def test_a_stream_that_breaks_off_before_its_first_content_is_asked_for_again() 
     assert stage.record.tries == 2
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (None, [chunk(), chunk("Par")]),
+        (RESPONSES, RESPONSES_EVENTS[:2]),
+        (MESSAGES, ANTHROPIC_EVENTS[:4]),
+    ],
+    ids=["chat", "responses", "anthropic"],
+)
+def test_a_stream_that_ends_without_having_said_so_is_not_taken_for_a_whole_answer(
+    url: str | None, said: list[Any]
+) -> None:
+    stage = Stage()
+    stage.says(streamed(*events(*said, done=False)))
+    request = stage.request(url, stream=True) if url else stage.request(stream=True)
+    with pytest.raises(httpx2.RemoteProtocolError, match="its stream has no end"):
+        stage.call(request).read()
+    assert (stage.record.outcome, stage.record.price) == ("transient", None)
+    assert stage.at_rest()
+
+
+def test_one_that_ends_before_it_has_said_anything_is_asked_for_again() -> None:
+    stage = Stage()
+    stage.says(streamed(), streamed(*events(chunk(), done=False)), streamed(*events(chunk("Paris"))))
+    assert "Paris" in text_of(stage.call(stream=True))
+    assert stage.record.tries == 3
+
+
+def test_a_server_that_says_why_it_stopped_need_not_say_anything_after_that() -> None:
+    stage = Stage()
+    stage.says(streamed(*events(chunk("Paris"), chunk("", finish="stop"), done=False)))
+    assert "Paris" in text_of(stage.call(stream=True))
+    assert stage.record.outcome == "ok"
+
+
+def test_a_stream_of_a_kind_that_never_says_its_end_may_end_anywhere() -> None:
+    stage = Stage()
+    gemini = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3:streamGenerateContent?alt=sse"
+    stage.says(streamed(*events({"candidates": [{"content": {}}]}, done=False)))
+    assert "candidates" in text_of(stage.call(stage.request(gemini)))
+    assert (stage.record.outcome, stage.record.pool) == ("ok", "gemini:gemini-3")
+
+
 def test_a_stream_that_its_caller_closes_early_is_over() -> None:
     stage = Stage()
     stage.says(streamed(*events(chunk("Par"), chunk("is"))))

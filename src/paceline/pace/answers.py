@@ -65,6 +65,9 @@ def read_head(headers: Mapping[str, str], *, provider: Provider = COMPATIBLE, no
     return Reading(advertised=advertised(headers, provider, now=now))
 
 
+BROKEN_OFF: Final = Reading(outcome="transient", message="the answer breaks off: its stream has no end")
+
+
 def read_error(
     error: object,
     headers: Mapping[str, str] | None = None,

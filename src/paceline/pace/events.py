@@ -1,5 +1,8 @@
 """What passes by in a streamed answer: its first content, its usage, an error, its end.
 
+A stream that comes to its end without having said so has broken off, however orderly the connection was
+closed: most of an answer looks like a whole one to those who only read texts.
+
 The bytes are looked at as they pass and are kept no longer than to the end of their line; a line of more than
 a megabyte is let go unread. Nearly no line is decoded once content has begun: only those that speak of usage
 or of an error. Whatever passes, nothing is raised.
@@ -29,6 +32,8 @@ _PRELUDE: Final = frozenset(
     }
 )
 _ENDS: Final = frozenset({"message_stop", "response.completed", "response.incomplete", "response.failed"})
+SAY_THEIR_END: Final = frozenset({"/chat/completions", "/completions", "/responses", "/messages"})
+"""Endpoints whose streams say when they are at their end."""
 
 
 class _Event(msgspec.Struct):
@@ -51,9 +56,12 @@ _PLAIN: Final = msgspec.json.Decoder()
 class Events:
     """The lines of a stream of server-sent events, as far as they are of interest."""
 
-    def __init__(self, encoding: str = "") -> None:
+    def __init__(self, encoding: str = "", *, says_end: bool = False) -> None:
+        """`says_end`: whether it is a stream of the kind that says when it is at its end."""
         self.content = False
         """Whether anything was said yet."""
+        self.whole = not says_end
+        """Whether it may end here: the model has said all, or nobody can know."""
         self.usage: Usage | None = None
         self.error: Any = None
         """The event that said that it went wrong, as JSON."""
@@ -87,7 +95,7 @@ class Events:
             return
         self._line += part
         if len(self._line) > LONGEST_LINE:
-            self._line, self._too_long, self.content = b"", True, True
+            self._line, self._too_long, self.content, self.whole = b"", True, True, True
 
     def _inflated(self, chunk: bytes) -> bytes:
         assert self._inflate is not None
@@ -99,14 +107,14 @@ class Events:
 
     def _opaque(self) -> None:
         """It cannot be looked into: what comes is content, for all that is known."""
-        self._inflate, self.content, self._too_long = None, True, True
+        self._inflate, self.content, self.whole, self._too_long = None, True, True, True
 
     def _read_line(self, line: bytes) -> None:
         if not line.startswith(b"data:"):
             return
         payload = line[5:].strip()
         if payload == b"[DONE]":
-            self.complete = True
+            self.complete = self.whole = True
             return
         if self.content and not _of_interest(payload):
             return
@@ -128,9 +136,11 @@ class Events:
         elif kind == "error":
             self.error = _PLAIN.decode(payload)
         elif kind in _ENDS:
-            self.complete = self.content = True
+            self.complete = self.content = self.whole = True
         elif kind not in _PRELUDE and _says(event):
             self.content = True
+        # Servers that are nearly compatible leave out what comes after this.
+        self.whole = self.whole or _finishes(event)
 
 
 def _of_interest(payload: bytes) -> bool:
@@ -140,7 +150,14 @@ def _of_interest(payload: bytes) -> bool:
         or b'"usageMetadata"' in payload
         or b'"error"' in payload
         or b'"message_stop"' in payload
+        or b'"finish_reason":"' in payload
+        or b'"finish_reason": "' in payload
     )
+
+
+def _finishes(event: _Event) -> bool:
+    choices = event.choices if isinstance(event.choices, list) else ()
+    return any(isinstance(choice, dict) and choice.get("finish_reason") for choice in choices)
 
 
 def _says(event: _Event) -> bool:
@@ -168,6 +185,7 @@ class Opaque:
 
     def __init__(self) -> None:
         self.content = False
+        self.whole = True
         self.usage: Usage | None = None
         self.error: Any = None
         self.complete = False

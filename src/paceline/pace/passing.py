@@ -29,12 +29,15 @@ class Passage:
         *,
         content: Callable[[], None],
         over: Callable[[Ending | BaseException], None],
+        broken: Callable[[], Exception],
         keep: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`keep` is shown all that passes."""
+        """`broken`: what a caller is told that would otherwise take a part of an answer for the whole. `keep`
+        is shown all that passes."""
         self.looked = looked
         self._keep = keep
         self._content = content
+        self._broken = broken
         self._over: Callable[[Ending | BaseException], None] | None = over
 
     def saw(self, chunk: bytes) -> None:
@@ -48,6 +51,15 @@ class Passage:
             self._content()
         if looked.complete:
             self.end("complete")
+
+    def passed(self) -> None:
+        """All bytes have gone by; raises where that cannot have been all."""
+        if self.looked.whole or self.looked.error is not None:
+            self.end("complete")
+            return
+        error = self._broken()
+        self.end(error)
+        raise error
 
     def end(self, how: Ending | BaseException) -> None:
         """It is over; heard once."""
@@ -84,7 +96,7 @@ class ThreadStream(_Stream):
         except BaseException as error:
             self._passage.end(error)
             raise
-        self._passage.end("complete")
+        self._passage.passed()
 
     def close(self) -> None:
         try:
@@ -109,7 +121,7 @@ class LoopStream(_Stream):
         except BaseException as error:
             self._passage.end(error)
             raise
-        self._passage.end("complete")
+        self._passage.passed()
 
     async def aclose(self) -> None:
         # Settled first: closing waits, and whoever waits may be cancelled.

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from paceline.errors import DeskClosed, PaceError, PoolClosed
-from paceline.pace.answers import Reading, read_answer, read_error, read_exception, read_head
+from paceline.pace.answers import BROKEN_OFF, Reading, read_answer, read_error, read_exception, read_head
 from paceline.pace.calls import Call, Listener
-from paceline.pace.events import Events, Opaque
+from paceline.pace.events import SAY_THEIR_END, Events, Opaque
 from paceline.pace.hands import Hands, ResultT
 from paceline.pace.keeping import answer_again, call_again, keeping_of
 from paceline.pace.messages import FRESH, RETRY, Grant, Outcome, Result
@@ -195,13 +195,13 @@ class Trip:
     async def _peek(self, hands: Hands, response: Any, headers: dict[str, str]) -> _Came:
         """A stream up to its first content, its error or its end."""
         self._streamed = True
-        is_events = headers.get("content-type", "").startswith("text/event-stream")
-        looked = Events(headers.get("content-encoding", "")) if is_events else Opaque()
+        looked = self._looked(headers)
         keep = self._keeping.saw if self._keeping is not None else None
         passage = Passage(
             looked,
             content=self._content_came,
             over=lambda how: self._passed(how, looked, headers),
+            broken=lambda: self._library.RemoteProtocolError(BROKEN_OFF.message),
             keep=keep,
         )
         held: list[bytes] = []
@@ -209,6 +209,8 @@ class Trip:
         while not looked.content and looked.error is None and size < HELD_AT_MOST:
             part = await hands.read()
             if part is None:
+                if not looked.whole:
+                    return _Came(BROKEN_OFF, response, held=held, passage=passage)
                 break
             held.append(part)
             size += len(part)
@@ -224,6 +226,12 @@ class Trip:
         if looked.complete:
             passage.end("complete")
         return _Came(Reading(), response, held=held, passage=passage)
+
+    def _looked(self, headers: dict[str, str]) -> Events | Opaque:
+        if not headers.get("content-type", "").startswith("text/event-stream"):
+            return Opaque()
+        says_end = self._seen.endpoint.name in SAY_THEIR_END
+        return Events(headers.get("content-encoding", ""), says_end=says_end)
 
     def _read_event(self, event: Any, headers: dict[str, str]) -> Reading:
         return read_error(
@@ -282,9 +290,9 @@ class Trip:
             reading = read_exception(how, secret=self._secret)
         else:
             reading = read_head(headers, provider=self._seen.provider, now=self._door.wall())
-        reading = msgspec.structs.replace(reading, usage=looked.usage)
         cut = how != "complete" and not looked.complete
         given_up = cut and not isinstance(how, Exception)
+        reading = msgspec.structs.replace(reading, usage=looked.usage)
         outcome: Outcome = "cancelled" if given_up else reading.outcome
         self._tell_pool(reading, outcome)
         self._record(reading, outcome, whole=not cut)
