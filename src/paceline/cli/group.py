@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "ls": "List runs.",
     "rm": "Remove runs.",
     "sim": "Serve a simulated provider of models.",
+    "gateway": "Pace and record the model calls of any program.",
     "config": "Show all settings, and where each value came from.",
     "demo": "Run 200 cases, kill the run half way, resume it.",
 }

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from paceline.cli.verb import Verb, say, say_json, table, warn
+from paceline.cli.beside import Ending, WithProgram, program_of, run_beside
+from paceline.cli.verb import say, say_json, table, warn
 from paceline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,26 +31,7 @@ DESCRIPTORS: Final = 65_536
 """Of the system, one for each connection, where it lets us have so many."""
 
 
-class _Sim(Verb):
-    """Takes a program after `--`, which click would take for the scenario."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        own, program = _parted(args)
-        ctx.meta["paceline.program"] = program
-        return super().parse_args(ctx, own)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return [*super().collect_usage_pieces(ctx), "[-- PROGRAM ...]"]
-
-
-def _parted(args: list[str]) -> tuple[list[str], list[str] | None]:
-    if "--" not in args:
-        return args, None
-    place = args.index("--")
-    return args[:place], args[place + 1 :]
-
-
-@click.command("sim", cls=_Sim)
+@click.command("sim", cls=WithProgram)
 @click.argument("scenario", metavar="[SCENARIO]", default="gentle")
 @click.option("--rpm", metavar="N", help="Requests a minute.")
 @click.option("--tpm", metavar="N", help="Tokens a minute.")
@@ -86,18 +65,12 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     the same every time. It ends with Ctrl-C, or with PROGRAM, whose OPENAI_BASE_URL and ANTHROPIC_BASE_URL
     lead to it.
     """
-    program: list[str] | None = ctx.meta["paceline.program"]
     if given["lists"]:
         return _list(as_json=given["as_json"])
     scenario = chosen(given["scenario"], given)
     if given["show"]:
         return _show(scenario, as_json=given["as_json"])
-    if program is not None and not program:
-        raise UsageError("there is no program after --", hint="as in: paceline sim -- python my_script.py")
-    if program is not None and given["as_json"]:
-        raise UsageError(
-            "--json and a program share no stdout", hint="--stats FILE writes what was seen, as JSON"
-        )
+    program = program_of(ctx, as_json=given["as_json"])
     seconds = _duration(given["lasts"])
     stats_file = _writable(given["stats_file"])
     with_many_connections()
@@ -212,7 +185,7 @@ def _serve(
 
     host, port = where
     code = 0
-    with _Ending() as ending:
+    with Ending() as ending:
         with start_in_thread(scenario, host=host, port=port) as sim:
             variables = variables_for(sim.url, scenario)
             if as_json:
@@ -221,7 +194,7 @@ def _serve(
                 _tell_where(sim, scenario, variables, quiet=quiet, as_json=as_json)
                 _wait(sim, ending.asked, seconds, shows=not quiet and sys.stderr.isatty())
             else:
-                code = _run(program, variables, ending, seconds)
+                code = run_beside(program, variables, ending, seconds)
         seen = sim.stats()
     if stats_file is not None:
         import msgspec
@@ -255,33 +228,6 @@ def _tell_where(
         warn(f"Ctrl-C ends it; `curl {sim.url}/stats` tells what it has seen")
 
 
-class _Ending:
-    """Whether somebody wants it to end, and who: SIGINT and SIGTERM ask for it once, and then do it."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-        self.by_ctrl_c = False
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.getsignal(number)
-            if self._before[number] is not signal.SIG_IGN:
-                signal.signal(number, self._heard)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _heard(self, number: int, frame: object) -> None:  # noqa: ARG002  # a handler's signature
-        signal.signal(number, self._before[number])
-        self.by_ctrl_c = number == signal.SIGINT
-        self.asked.set()
-
-
 def _wait(sim: RunningSim, asked_to_end: threading.Event, seconds: float | None, *, shows: bool) -> None:
     """Until it is to end; a line that is kept up to date, where somebody looks."""
     import time
@@ -302,31 +248,6 @@ def _wait(sim: RunningSim, asked_to_end: threading.Event, seconds: float | None,
 def _show_live(text: str) -> None:
     with suppress(OSError, ValueError):
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def _run(
-    program: Sequence[str],
-    variables: Mapping[str, str],
-    ending: _Ending,
-    seconds: float | None,
-) -> int:
-    """A program, until it ends or is ended; its exit code, as a shell has it."""
-    try:
-        process = subprocess.Popen(program, env={**os.environ, **variables})
-    except OSError as error:
-        raise UsageError(
-            f"{program[0]} cannot be started: {error.strerror}", hint="what stands after -- is a program"
-        ) from None
-
-    def end() -> None:
-        ending.asked.wait(seconds)
-        if not ending.by_ctrl_c:  # that the terminal has told the program itself, and it may take its time
-            process.terminate()  # nothing, where it has ended
-
-    threading.Thread(target=end, name="paceline-sim-ending", daemon=True).start()
-    code = process.wait()
-    ending.asked.set()
-    return code if code >= 0 else 128 - code
 
 
 def with_many_connections() -> None:
