@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,19 @@ def test_a_program_that_is_ended_from_outside_ends_with_it(shell: Shell, tmp_pat
     assert process.returncode == 128 + signal.SIGTERM
     with pytest.raises(ProcessLookupError):
         os.kill(asleep, 0)
+
+
+def test_somebody_who_looks_on_is_shown_how_it_goes(shell: Shell) -> None:
+    ours, theirs = os.openpty()
+    process = shell.starts("sim", "--port", "0", "--for", "1200ms", stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # what a terminal says whose other end has gone
+        while piece := os.read(ours, 4096):
+            shown += piece
+    process.communicate(timeout=30)
+    os.close(ours)
+    assert b"answered 0 (0.0/s), in flight 0" in shown
 
 
 def first_document(stream: Any) -> dict[str, Any]:
