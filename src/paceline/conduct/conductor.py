@@ -242,6 +242,7 @@ class Conductor:
             )
             started = self.clock.now()
             pulse = self._pulse(run, executor)
+            run.books.on_call = self.pacing.saw
             run.books.tell(self._started(todo))
             if progress is not None:
                 progress.start(self.gauge)

@@ -74,8 +74,9 @@ def settings_of(options: Options) -> dict[str, Any]:
 
 
 def plain(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A mapping as a line of the journal holds it."""
+    """A mapping as a line of the journal holds it: as JSON, which need not come back as what it was."""
     if metadata is None:
         return None
-    plain: dict[str, Any] = msgspec.json.decode(values.encode(dict(metadata)))
-    return plain
+    written: dict[str, Any] = msgspec.json.decode(values.encode(dict(metadata)))
+    marked = written.keys() == {values.MARK, "value"}
+    return written["value"] if marked else written

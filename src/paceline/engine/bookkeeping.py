@@ -60,6 +60,8 @@ class Bookkeeper:
         # Events of single cases are made only for who wants them: a progress view reads the gauge.
         self._cases_are_told = any(getattr(each, "wants_cases", True) for each in self._listeners)
         self.gauge = gauge
+        self.on_call: Callable[[Call], None] | None = None
+        """Told of each model call that has ended."""
 
     def listen(self, listener: Listener) -> None:
         """Tell one more, who came too late for the list."""
@@ -142,6 +144,8 @@ class Bookkeeper:
             )
         )
         self.gauge.calls += 1
+        if self.on_call is not None:
+            self.on_call(call)
 
     def _keep_bodies(self, work: Work, call: Call, at: float) -> None:
         bodies = call.bodies

@@ -43,6 +43,8 @@ class Opening:
     """Whether to begin near the limits that earlier runs have learned, and to keep what this one learns."""
     state: Path | None = None
     """Where what is learned is kept, and where those who share meet; None is the user's own place."""
+    meet: Path | None = None
+    """Where the processes of one run meet that share with nobody else."""
     http: bool = True
     """Whether calls over `httpx2` and `httpx` go through a door."""
     redirect: str | None = None
@@ -54,11 +56,11 @@ class Opening:
         """The same, with a simulated provider at `url` in place of any other."""
         return replace(self, redirect=url)
 
-    def __call__(self, on_closed: OnClosed | None = None) -> AbstractContextManager[Granting]:
+    def __call__(self, on_closed: OnClosed | None = None) -> AbstractContextManager[DeskOnDemand]:
         return self._opened(on_closed)
 
     @contextmanager
-    def _opened(self, on_closed: OnClosed | None) -> Iterator[Granting]:
+    def _opened(self, on_closed: OnClosed | None) -> Iterator[DeskOnDemand]:
         desk = self.desk(on_closed)
         try:
             with self.at(desk):
@@ -82,7 +84,7 @@ class Opening:
         with install(self.door(desk)):
             yield
 
-    def desk(self, on_closed: OnClosed | None = None) -> Granting:
+    def desk(self, on_closed: OnClosed | None = None) -> DeskOnDemand:
         """A desk that nobody has installed."""
         return DeskOnDemand(self._made, on_closed)
 
@@ -96,6 +98,7 @@ class Opening:
             share=self.share,
             learn=self.learn,
             state=self.state,
+            meet=self.meet,
         )
 
     def door(self, desk: Granting) -> Door:
@@ -114,13 +117,17 @@ class DeskOnDemand:
         self._desk: Granting | None = None
         self._closed = False
         self._making = threading.Lock()
+        self.asked: set[PoolId] = set()
+        """Pools that somebody here has asked; other runs may have pools at the same desk."""
 
     async def acquire(self, pool: PoolId, *, tokens: float = 0.0, priority: int = FRESH) -> Grant:
         """See `Granting`, as for all that follow."""
-        return await self._made().acquire(pool, tokens=tokens, priority=priority)
+        self.asked.add(pool)
+        return await self.open().acquire(pool, tokens=tokens, priority=priority)
 
     def acquire_sync(self, pool: PoolId, *, tokens: float = 0.0, priority: int = FRESH) -> Grant:
-        return self._made().acquire_sync(pool, tokens=tokens, priority=priority)
+        self.asked.add(pool)
+        return self.open().acquire_sync(pool, tokens=tokens, priority=priority)
 
     def settle(self, grant: Grant, result: Result) -> None:
         assert self._desk is not None, "the grant is its own"
@@ -135,7 +142,8 @@ class DeskOnDemand:
         if self._desk is not None:
             self._desk.close()
 
-    def _made(self) -> Granting:
+    def open(self) -> Granting:
+        """The desk behind it, made now if it was not before; raises `DeskClosed`."""
         if self._desk is None:
             # A loop may stand still here, but for milliseconds: meeting other runs is a lock and a socket.
             with self._making:

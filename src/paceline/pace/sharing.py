@@ -80,19 +80,21 @@ def open_desk(
     share: bool = True,
     learn: bool = True,
     state: Path | None = None,
+    meet: Path | None = None,
 ) -> Granting:
     """The desk of a run. `state`: where what is learned is kept and where runs meet, else as `learned` says.
 
     With `share`, runs of one user on one machine share their pools. Without `adaptive`, nothing is shared:
-    whoever sets the pace by hand, to measure, wants nobody else's calls in it.
+    whoever sets the pace by hand, to measure, wants nobody else's calls in it. Those who name the same place
+    in `meet` share with each other, and with nobody else.
     """
     state = state or state_directory(os.environ)
     learned = LearnedLimits(state / NAME, clock=time.time) if learn and adaptive else None
     make = partial(Desk, limits=limits, per_pool=per_pool, learned=learned, adaptive=adaptive)
-    if not (share and adaptive and hasattr(socket, "AF_UNIX")):
+    if not hasattr(socket, "AF_UNIX") or not (meet is not None or (share and adaptive)):
         return make()
     try:
-        meeting = Meeting(state)
+        meeting = Meeting(meet or state)
     except OSError:
         return make()
     return SharedDesk(meeting, make, limits=limits, per_pool=dict(per_pool or {}))
