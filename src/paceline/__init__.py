@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from paceline.pace.slots import slot
     from paceline.report import EvaluationReport, Report
     from paceline.suite import Suite
-    from paceline.tasks import increment_eval_metric, set_eval_attribute
+    from paceline.tasks import increment_eval_metric, set_eval_attribute, tool_call
 
 __version__ = "0.1.0.dev0"
 
@@ -62,6 +62,7 @@ __all__ = [
     "rescore",
     "set_eval_attribute",
     "slot",
+    "tool_call",
     "verify",
 ]
 
@@ -92,6 +93,7 @@ _HOMES = {
     "paced_client": "paceline.pace.clients",
     "rescore": "paceline.api",
     "set_eval_attribute": "paceline.tasks",
+    "tool_call": "paceline.tasks",
     "slot": "paceline.pace.slots",
     "verify": "paceline.api",
 }

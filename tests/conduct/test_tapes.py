@@ -13,6 +13,7 @@ from paceline.journal.bodies import CallBodies
 from paceline.journal.records import Key
 from paceline.journal.redaction import Redactor
 from paceline.options import Options
+from paceline.pace.tape import Tape
 from tests.journal.lines import outcome, run_line
 
 PLAIN = Redactor()
@@ -99,10 +100,11 @@ def test_where_there_is_nothing_to_answer_from_that_is_said_before_anything_runs
 def test_off_keeps_nothing_and_record_plays_nothing(tmp_path: Path) -> None:
     path = recorded(tmp_path / "run", call("p", 1))
 
-    def taping(options: Options) -> list[int] | None:
-        chosen = taping_of(options, suite="s", path=path, ledger=None, redactor=PLAIN)
-        return None if chosen is None else [len(chosen.tape(Key("a"), goes_on=True))]
+    def tape(options: Options) -> Tape:
+        taping = taping_of(options, suite="s", path=path, ledger=None, redactor=PLAIN)
+        return taping.tape(Key("a"), goes_on=True)
 
-    assert taping(Options(replay="off")) is None
-    assert taping(Options(replay="record")) == [0]
-    assert taping(Options(replay="always", recording=path)) == [1]
+    off, record = tape(Options(replay="off")), tape(Options(replay="record"))
+    assert (len(off), off.kept) == (0, False)
+    assert (len(record), record.kept) == (0, True)
+    assert len(tape(Options(replay="always", recording=path))) == 1

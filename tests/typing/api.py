@@ -43,6 +43,7 @@ from paceline import (
     rescore,
     set_eval_attribute,
     slot,
+    tool_call,
     verify,
 )
 from paceline.engine.events import AnyEvent, Gauge
@@ -111,6 +112,7 @@ dataset.add_evaluator(Close(), specific_case="japan")
 
 async def ask(question: Question) -> str:
     set_eval_attribute("model", "small")
+    tool_call("search", {"q": "x"}, result="found")
     increment_eval_metric("tokens", 12)
     return question.text
 

@@ -142,7 +142,7 @@ class Conductor:
         self.gauge.expected = self.expected_of_all(todo)
         return todo
 
-    def _taping(self, ledger: Ledger | None) -> Taping | None:
+    def _taping(self, ledger: Ledger | None) -> Taping:
         return taping_of(
             self.options, suite=self.job.suite, path=self.path, ledger=ledger, redactor=self.redactor
         )

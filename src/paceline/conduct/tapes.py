@@ -27,12 +27,12 @@ from paceline.runs import find_runs, runs_root
 
 def taping_of(
     options: Options, *, suite: str, path: Path | None, ledger: Ledger | None, redactor: Redactor
-) -> Taping | None:
-    """What is done with the calls of a run; None where they are neither kept nor answered again."""
+) -> Taping:
+    """What is done with the calls of a run."""
     normal = Normal(options.replay_ignore) if options.replay_ignore else None
     match options.replay:
         case "off":
-            return None
+            return Taping(keeps=False)
         case "record":
             return Taping(normal=normal)
         case "always":
@@ -40,7 +40,7 @@ def taping_of(
             return Taping(recorded=RecordedCalls(recording, redactor=redactor), normal=normal, always=True)
         case "resume":
             if path is None:
-                return None  # nobody can go on with what is only in memory
+                return Taping(keeps=False)  # nobody can go on with what is only in memory
             if ledger is None:
                 return Taping(normal=normal)
             known = ledger

@@ -148,8 +148,8 @@ class Bookkeeper:
             self.on_call(call)
 
     def _keep_bodies(self, work: Work, call: Call, at: float) -> None:
-        bodies = call.bodies
-        if bodies is None and not call.replayed:
+        bodies = None if call.replayed else call.bodies
+        if (bodies is None and not call.replayed) or work.tape is None or not work.tape.kept:
             return
         kept = CallBodies(
             case=work.key.case,

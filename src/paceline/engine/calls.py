@@ -14,12 +14,13 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from paceline.engine.ports import Attempted, Work
 
 if TYPE_CHECKING:
-    from paceline.pace.calls import Call
+    from paceline.pace.calls import Bodies, Call
+    from paceline.trajectory.folding import Trajectory
 
 _counting: Final = threading.RLock()
 """One for all attempts: it is held for a few additions, and most attempts never need it. Reentrant: an answer
@@ -42,6 +43,7 @@ class CallsOfAttempt:
         "_now",
         "_seen",
         "_thread",
+        "_trajectory",
         "_waiting",
         "_wanted",
         "_work",
@@ -61,6 +63,7 @@ class CallsOfAttempt:
         """Whether the clock should stand still."""
         self._held_since: float | None = None
         self._seen: list[Call] | None = None
+        self._trajectory: Trajectory | None = None
         self.over = False
 
     # What doors tell, from any thread
@@ -130,6 +133,25 @@ class CallsOfAttempt:
             if self._seen is None:
                 self._seen = []
             self._seen.append(call)
+            if call.bodies is not None and not work.by:
+                self._tell(call.bodies)
+
+    def _tell(self, bodies: Bodies) -> None:
+        """What the call has said, for the trajectory of the attempt."""
+        from paceline.pace.providers import endpoint_of
+        from paceline.trajectory.folding import Trajectory
+        from paceline.trajectory.reading import read_call
+
+        if self._trajectory is None:
+            self._trajectory = Trajectory()
+        endpoint = endpoint_of(bodies.path)
+        if endpoint is not None:
+            self._trajectory.add(read_call(endpoint, bodies.asked, bodies.answered), call=self._work.calls)
+
+    @property
+    def trajectory(self) -> list[dict[str, Any]] | None:
+        """What the calls have said so far, as messages; None where nothing was heard."""
+        return self._trajectory.messages if self._trajectory is not None else None
 
     def close(self) -> None:
         """The attempt is over, however it went: add up what it used. Once is enough."""

@@ -191,7 +191,7 @@ class KeyWorker:
         if self._plan.taping is not None:
             goes_on = turn.taped and turn.tries == 1
             work.tape = self._plan.taping.tape(turn.key, goes_on=goes_on)
-            if work.attempt > 1 and not goes_on:
+            if work.attempt > 1 and not goes_on and work.tape.kept:
                 self._books.anew(work)
         return work
 

@@ -33,8 +33,10 @@ class Taping:
     """Takes out of requests what is new each time."""
     always: bool = False
     """Whether every attempt is answered from the record, and from nowhere else."""
+    keeps: bool = True
+    """Whether calls go on record. Where they do not, they are looked at all the same: for trajectories."""
 
     def tape(self, key: Key, by: str = "", *, goes_on: bool) -> Tape:
         """The tape of an attempt, or of what an evaluator asks about it."""
         calls = self.recorded(key, by) if goes_on or self.always else ()
-        return Tape(calls, normal=self.normal, closed=self.always)
+        return Tape(calls, normal=self.normal, closed=self.always, kept=self.keeps)

@@ -7,6 +7,7 @@ Knows tapes, and what a kept answer looks like. Knows nothing of how calls are m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from paceline.pace.answers import read_answer
@@ -29,7 +30,7 @@ class Keeping:
     def __init__(self, tape: Tape, seen: Seen, asked: bytes) -> None:
         self._tape = tape
         self._seen = seen
-        self._asked = asked
+        self.asked = asked
         self.request = seen.request if tape.normal is None else renamed(seen, tape.normal(asked))
         """The hash of what is asked, without what is new each time."""
         self._pieces: list[bytes] = []
@@ -56,7 +57,7 @@ class Keeping:
         if response is None or self._size > MOST or not 200 <= response.status_code < 300:
             return None
         return Bodies(
-            asked=self._asked,
+            asked=self.asked,
             answered=unpacked(response, b"".join(self._pieces)),
             path=self._seen.path,
             content_type=response.headers.get("content-type", ""),
@@ -79,7 +80,7 @@ def answer_again(taped: Taped, library: Any) -> Any:
     return library.Response(taped.status, headers=headers, content=taped.body)
 
 
-def call_again(taped: Taped, seen: Seen, at: float, prices: dict[str, Price] | Any) -> Call:
+def call_again(taped: Taped, seen: Seen, asked: bytes, at: float, prices: Mapping[str, Price]) -> Call:
     """What is known of a call that was answered from the record. Its price was paid when it was made."""
     usage = _usage(taped, seen)
     pool = seen.pool
@@ -97,6 +98,7 @@ def call_again(taped: Taped, seen: Seen, at: float, prices: dict[str, Price] | A
         tries=0,
         simulated=taped.simulated,
         replayed=True,
+        bodies=Bodies(asked=asked, answered=taped.body, path=seen.path, content_type=taped.content_type),
     )
 
 

@@ -83,10 +83,12 @@ class Tape:
         *,
         normal: Normal | None = None,
         closed: bool = False,
+        kept: bool = True,
     ) -> None:
         """`normal` takes out of a body what is different each time and means nothing. `closed`: nothing is
-        asked of a provider, so that what is not on the tape is an error."""
+        asked of a provider, so that what is not on the tape is an error. `kept`: calls go on record."""
         self.normal = normal
+        self.kept = kept
         self._closed = closed
         self._left = sorted(calls, key=lambda call: (call.began, call.ordinal))
         self._lock = threading.Lock()
@@ -98,7 +100,7 @@ class Tape:
 
     def __reduce__(self) -> tuple[object, ...]:
         # To a child process it goes as it is before its first call.
-        return _tape, (tuple(self._left), self.normal, self._closed)
+        return _tape, (tuple(self._left), self.normal, self._closed, self.kept)
 
     def __len__(self) -> int:
         """Calls that were not asked for again so far."""
@@ -133,8 +135,8 @@ class Tape:
         return self._left[position + 1].began < min(call.ended for call in self._left[: position + 1])
 
 
-def _tape(calls: Sequence[Taped], normal: Normal | None, closed: bool) -> Tape:
-    return Tape(calls, normal=normal, closed=closed)
+def _tape(calls: Sequence[Taped], normal: Normal | None, closed: bool, kept: bool) -> Tape:
+    return Tape(calls, normal=normal, closed=closed, kept=kept)
 
 
 def spliced(before: list[Taped], played: Iterable[str], live: Iterable[Taped]) -> list[Taped]:

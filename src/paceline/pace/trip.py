@@ -102,7 +102,7 @@ class Trip:
             self._listener.begun()
         try:
             if self._keeping is not None and (taped := self._keeping.on_record()) is not None:
-                return self._answered_again(taped)
+                return self._answered_again(taped, self._keeping.asked)
             if self._resent and (failure := self._door.failure_of(self._seen)) is not None:
                 raise failure.again(self._library)
             return await self._until_settled(hands)
@@ -297,9 +297,9 @@ class Trip:
         self._tell_pool(reading, outcome)
         self._record(reading, outcome, whole=not cut)
 
-    def _answered_again(self, taped: Taped) -> Any:
+    def _answered_again(self, taped: Taped, asked: bytes) -> Any:
         """The caller gets what it got before."""
-        self._tell(call_again(taped, self._seen, self._at, self._door.prices))
+        self._tell(call_again(taped, self._seen, asked, self._at, self._door.prices))
         return answer_again(taped, self._library)
 
     def _turned_away(self, closed: PaceError) -> Any:

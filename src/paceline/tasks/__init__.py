@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.tasks.callable import CallableTask
-from paceline.tasks.notes import increment_eval_metric, set_eval_attribute
+from paceline.tasks.notes import increment_eval_metric, set_eval_attribute, tool_call
 
 if TYPE_CHECKING:
     from paceline.tasks.model import ModelTask
 
-__all__ = ["CallableTask", "ModelTask", "increment_eval_metric", "set_eval_attribute"]
+__all__ = ["CallableTask", "ModelTask", "increment_eval_metric", "set_eval_attribute", "tool_call"]
 
 
 def __getattr__(name: str) -> object:

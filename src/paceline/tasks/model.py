@@ -22,7 +22,7 @@ import msgspec
 from paceline.errors import UsageError
 from paceline.models import Answer, AnswerNotJson, Message, Model, System, Tool, User, model
 from paceline.models.plain import NotUnderstood, messages_of, plain_message, tools_of
-from paceline.tasks.notes import increment_eval_metric, set_eval_attribute
+from paceline.tasks.notes import increment_eval_metric, note_messages, set_eval_attribute
 from paceline.tasks.template import SHOWN, MissingField, Template, fields_of, found
 
 PARTS: Final = ("prompt", "system", "messages", "tools", "schema")
@@ -97,8 +97,7 @@ class ModelTask:
             raise
         _note(answer)
         if tools:
-            steps = [plain_message(each) for each in (*messages, answer.as_message())]
-            set_eval_attribute("trajectory", steps)
+            note_messages(plain_message(each) for each in (*messages, answer.as_message()))
         return self._output(answer, offered=bool(tools))
 
     def conversation(self, inputs: Any) -> tuple[Message, ...]:

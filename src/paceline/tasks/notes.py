@@ -1,4 +1,4 @@
-"""What a task notes about its own work while it runs: attributes and metrics of the current attempt.
+"""What a task notes about its own work while it runs: attributes, metrics and steps of the current attempt.
 
 The note-book hangs on a context variable, so it is found again from threads and child tasks that the
 task starts with a copied context, and two cases that run at once never write into each other's.
@@ -7,18 +7,21 @@ task starts with a copied context, and two cases that run at once never write in
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
 
 class Notes:
-    """Attributes and metrics of one attempt."""
+    """Attributes, metrics and steps of one attempt."""
 
-    __slots__ = ("attributes", "metrics", "over")
+    __slots__ = ("attributes", "metrics", "over", "steps")
 
     def __init__(self) -> None:
         self.attributes: dict[str, Any] = {}
         self.metrics: dict[str, int | float] = {}
+        self.steps: list[dict[str, Any]] = []
+        """Messages, tool calls and their results, where the task tells them itself."""
         self.over = False
         """Whether the attempt has ended. What it has left behind may still run, and is no longer listened
         to."""
@@ -49,3 +52,53 @@ def increment_eval_metric(name: str, amount: int | float) -> None:
     if notes is not None and not notes.over:
         with _adding:
             notes.metrics[name] = notes.metrics.get(name, 0) + amount
+
+
+def note_messages(messages: Iterable[Mapping[str, Any]]) -> None:
+    """Add messages to the trajectory of the case that is being run, as OpenAI's chat has them."""
+    notes = current_notes.get()
+    if notes is not None and not notes.over:
+        notes.steps.extend(dict(message) for message in messages)
+
+
+def tool_call(
+    name: str,
+    arguments: Mapping[str, Any] | None = None,
+    result: object = None,
+    *,
+    error: str | None = None,
+) -> None:
+    """Tell that a tool was called, with what came of it; evaluators see it in `ctx.trajectory`.
+
+    For agents whose model calls cannot be seen. Outside a run it does nothing.
+    """
+    notes = current_notes.get()
+    if notes is None or notes.over:
+        return
+    with _adding:
+        called = f"call-{len(notes.steps)}"
+        call = {"id": called, "name": name, "arguments": _plain(arguments or {})}
+        notes.steps.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        told = {
+            "role": "tool",
+            "tool_call_id": called,
+            "content": error if error is not None else _told(result),
+        }
+        notes.steps.append({**told, "is_error": True} if error is not None else told)
+
+
+def _plain(value: object) -> Any:
+    """The same in what JSON has words for; of anything else, what it looks like."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(name): _plain(each) for name, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(each) for each in value]
+        case _:
+            return repr(value)
+
+
+def _told(result: object) -> str:
+    return result if isinstance(result, str) else "" if result is None else repr(result)

@@ -96,12 +96,14 @@ class LocalExecutor:
                 waited=work.waited,
                 metrics=notes.metrics,
                 attributes=notes.attributes,
+                trajectory=notes.steps or (calls.trajectory if calls is not None else None),
             )
         finally:
             notes.over = True
             if calls is not None:
                 calls.close()
         attempted = _failed(failure, notes, seconds(), work.waited)
+        attempted.trajectory = notes.steps or (calls.trajectory if calls is not None else None)
         return attempted if calls is None else calls.judge(attempted)
 
     async def _call(self, context: Context, task: CallableTask, work: Work) -> Any:

@@ -152,6 +152,7 @@ class ProcessExecutor:
         finally:
             calls.close()
         attempted.seconds = max(attempted.seconds - (work.waited - before), 0.0)
+        attempted.trajectory = attempted.trajectory or calls.trajectory
         if work.counted:
             attempted.metrics = {**work.counted, **attempted.metrics}
         return calls.judge(attempted)
@@ -292,6 +293,7 @@ def _as_attempted(answer: Answer) -> Attempted:
         retry_after=answer.retry_after,
         seconds=answer.seconds,
         metrics=answer.metrics,
+        trajectory=answer.steps or None,
     )
     try:
         # From our own child, over a private pipe.

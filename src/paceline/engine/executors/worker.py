@@ -53,6 +53,7 @@ class Answer(NamedTuple):
     retry_after: float | None = None
     seconds: float = 0.0
     metrics: dict[str, int | float] = {}  # noqa: RUF012  # never changed
+    steps: list[dict[str, Any]] = []  # noqa: RUF012  # as above
 
 
 class News(NamedTuple):
@@ -221,8 +222,9 @@ def _attempt(task: CallableTask, inputs: Any, loop: asyncio.AbstractEventLoop) -
             retry_after=retry_after(error),
             seconds=time.monotonic() - started,
             metrics=countable(notes.metrics),
+            steps=notes.steps,
         )
-    return Answer(pickled, seconds=seconds, metrics=countable(notes.metrics))
+    return Answer(pickled, seconds=seconds, metrics=countable(notes.metrics), steps=notes.steps)
 
 
 def _pickled(output: Any, task: CallableTask, notes: Notes) -> bytes:
