@@ -89,7 +89,10 @@ def test_a_file_may_be_yaml_or_json(file: str, text: str, tmp_path: Path) -> Non
     path = tmp_path / file
     path.write_text(text)
     assert Scenario.load(path) == Scenario(
-        rpm=60.0, latency=Latency(mean=2.0), steps=(Step(at=5.0, set={"rpm": None}),)
+        name="s",  # as the file is called
+        rpm=60.0,
+        latency=Latency(mean=2.0),
+        steps=(Step(at=5.0, set={"rpm": None}),),
     )
 
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from paceline.sim.tally import Seen
 
 PORT: Final = 8400
+LOCAL: Final = ("127.0.0.1", "::1", "localhost")
+"""Addresses that no other machine reaches."""
 KEY: Final = "simulated"
 """That clients are told to show, where the scenario accepts any."""
 FIELDS: Final = ("rpm", "tpm", "in_flight", "latency", "seed", "time_scale")
 """Those of a scenario that have a flag of their own."""
-DESCRIPTORS: Final = 65_536
-"""Of the system, one for each connection, where it lets us have so many."""
 
 
 @click.command("sim", cls=WithProgram)
@@ -73,7 +73,6 @@ def command(ctx: click.Context, /, **given: Any) -> int:
     program = program_of(ctx, as_json=given["as_json"])
     seconds = _duration(given["lasts"])
     stats_file = _writable(given["stats_file"])
-    with_many_connections()
     return _serve(
         scenario,
         program,
@@ -190,6 +189,8 @@ def _serve(
             variables = variables_for(sim.url, scenario)
             if as_json:
                 say_json({"url": sim.url, **variables, "pid": os.getpid(), "scenario": scenario.as_mapping()})
+            if host not in LOCAL and not quiet:
+                warn("whoever reaches this machine may call it; without --host it is yours alone")
             if program is None:
                 _tell_where(sim, scenario, variables, quiet=quiet, as_json=as_json)
                 _wait(sim, ending.asked, seconds, shows=not quiet and sys.stderr.isatty())
@@ -248,17 +249,6 @@ def _wait(sim: RunningSim, asked_to_end: threading.Event, seconds: float | None,
 def _show_live(text: str) -> None:
     with suppress(OSError, ValueError):
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def with_many_connections() -> None:
-    """Ask for as many connections as the system lets us have: its usual 1,024 are fewer than a ramp wants."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 # What it has seen ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import msgspec
 from paceline.pace.messages import Advertised
 from paceline.sim.provider import Provider
 from paceline.sim.scenario import Scenario
-from paceline.sim.tally import Seen, Tally
+from paceline.sim.tally import TOLD_SECONDS, Seen, Tally
 
 Clock = Callable[[], float]
 
@@ -74,7 +74,7 @@ class Era:
         """What it has seen until now."""
         now = self.now()
         return self.tally.seen(
-            self.provider.stats(now),
+            self.provider.stats(now, last=TOLD_SECONDS),
             scenario=self.scenario.name,
             time_scale=self.scale,
             seconds=now,

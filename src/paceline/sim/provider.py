@@ -75,7 +75,7 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
     answered: int
     """Accepted calls whose whole answer was waited for, and was right."""
     goodput: list[int]
-    """The same by second, from the first on."""
+    """The same by second, from the first on, or of the last seconds that were asked for."""
 
 
 class _Live(NamedTuple):
@@ -199,8 +199,10 @@ class Provider:
         """Calls that were accepted until now."""
         return self._accepted
 
-    def stats(self, now: float) -> Stats:
-        """What it has seen until now."""
+    def stats(self, now: float, *, last: int | None = None) -> Stats:
+        """What it has seen until now; of goodput, the `last` seconds."""
+        ended = int(max(now, self._now)) + 1
+        begun = 0 if last is None else max(0, ended - last)
         return Stats(
             arrived=self._arrived,
             accepted=self._accepted,
@@ -209,7 +211,7 @@ class Provider:
             in_flight=len(self._live),
             in_flight_peak=self._peak,
             answered=self._answered,
-            goodput=[self._goodput.get(second, 0) for second in range(int(max(now, self._now)) + 1)],
+            goodput=[self._goodput.get(second, 0) for second in range(begun, ended)],
         )
 
     # What holds now

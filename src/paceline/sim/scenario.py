@@ -174,7 +174,7 @@ class Scenario(Part, frozen=True):
     """How a simulated provider behaves."""
 
     name: str = ""
-    """What it is called in `/stats` and in reports."""
+    """What it is called in `/stats` and in reports; a file's own name where it is left out."""
     about: str = ""
     """One sentence for people."""
     seed: int = 0
@@ -248,7 +248,7 @@ class Scenario(Part, frozen=True):
                 f"there is no scenario {str(source)!r}{nearest(str(source), SCENARIOS)}",
                 hint=f"scenarios are {', '.join(SCENARIOS)}; or name a YAML, JSON or TOML file",
             )
-        return cls.of(_read(path), where=str(source))
+        return cls.of({"name": path.stem, **_read(path)}, where=str(source))
 
     @classmethod
     def of(cls, fields: Mapping[str, Any], *, where: str = "scenario") -> Scenario:

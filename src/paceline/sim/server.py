@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -45,6 +45,8 @@ from paceline.sim.tally import Seen
 from paceline.sim.wire import MARK
 
 LOOPBACK: Final = "127.0.0.1"
+DESCRIPTORS: Final = 65_536
+"""Of the system, one for each connection, where it lets us have so many."""
 
 
 class SimServer:
@@ -66,7 +68,7 @@ class SimServer:
         self._facts: dict[str, tuple[str, Callable[[], Any]]] = {
             "stats": ("GET", self.stats),
             "stats/reset": ("POST", self.reset),
-            "scenario": ("GET", scenario.as_mapping),
+            "scenario": ("GET", self._played),
             "healthz": ("GET", lambda: {"status": "ok"}),
         }
 
@@ -97,6 +99,10 @@ class SimServer:
         seen = self.stats()
         self._era = Era(self.scenario, self._clock)
         return seen
+
+    def _played(self) -> dict[str, Any]:
+        """The scenario, without the keys that it accepts."""
+        return {name: value for name, value in self.scenario.as_mapping().items() if name != "keys"}
 
     async def _handle(self, request: Request, answer: Answer) -> None:
         if (place := ending_in(request.path, ENDPOINTS)) is not None:
@@ -213,6 +219,7 @@ class RunningSim:
 
 def start_in_thread(scenario: Scenario, *, host: str = LOOPBACK, port: int = 0) -> RunningSim:
     """A simulated provider that listens when this returns. UsageError where it cannot."""
+    raise_descriptor_limit()
     running: Future[RunningSim] = Future()
 
     async def serve() -> None:
@@ -231,3 +238,17 @@ def start_in_thread(scenario: Scenario, *, host: str = LOOPBACK, port: int = 0) 
 
     threading.Thread(target=body, name="paceline-sim", daemon=True).start()
     return running.result()
+
+
+def raise_descriptor_limit() -> None:
+    """Ask for as many connections as the system lets this process have.
+
+    The usual 1,024 are fewer than a ramp wants, and where callers are in this process each call takes two.
+    """
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -165,7 +165,7 @@ class Tally:
                 answered_twice=sum(count > 1 for count in self._answered.values()),
             ),
             connections=connections,
-            goodput=stats.goodput[-TOLD_SECONDS:],
+            goodput=stats.goodput,
         )
 
 
