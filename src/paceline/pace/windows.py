@@ -157,8 +157,10 @@ class Window:
     # Judging
 
     def _round(self) -> float:
-        """Answers that make a round; what is only tried has to be told apart from little else."""
-        return max(FEWEST, self._goal) if self._home is None else max(CONCLUSIVE, 2 * self._goal)
+        """Answers that make a round; once settled, little has to be told from a little more."""
+        if not self._settled:
+            return max(FEWEST, self._goal)
+        return max(CONCLUSIVE, self._goal if self._home is None else 2 * self._goal)
 
     def _win_back(self, now: float) -> None:
         """It was narrowed on a suspicion: one wider with each answer, until it is what it was, or the
@@ -218,7 +220,7 @@ class Window:
             # What was longer ago counts for less.
             answers, seconds = answers + self._reference[0] / 2, seconds + self._reference[1] / 2
         self._reference = (answers, seconds)
-        if now < self._hold_until or answers < CONCLUSIVE:
+        if now < self._hold_until:
             self._begin(now, skip=0)
             return
         self._home = self._goal
