@@ -13,7 +13,19 @@ from pathlib import Path
 
 from bench.results import RESULTS, Bar, bar_row, carry_out, table
 
-PROGRAMS = ("noop", "forloop", "makespan", "threads", "startup", "million", "sim", "pace", "warm", "gateway")
+PROGRAMS = (
+    "noop",
+    "forloop",
+    "makespan",
+    "threads",
+    "startup",
+    "million",
+    "sim",
+    "pace",
+    "warm",
+    "gateway",
+    "unchanged",
+)
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ WIDTHS: Final = (10, 50, 200)
 NOTE: Final = (
     "Means over {seeds} seeds. The first table is of scenarios that the controller was tuned by, the second "
     "of those that it was only judged by. `g` is no part of the means: its ideal run is nearly all start. "
-    "Rejections are per hundred calls. Who has not had every call answered within 400,000 events has a "
+    "Rejections and losses are per hundred calls. Who has not come to an end within 400,000 events has a "
     "share of 0."
 )
 
@@ -65,7 +65,9 @@ class Played:
 
     ideal_s: float
     shares: tuple[float, ...]
-    """Of the oracle's throughput; 0 where not every call was answered."""
+    """Of the oracle's throughput."""
+    lost: float
+    """Calls that were never answered, per call."""
     rejected: float
     """Rejections per call."""
 
@@ -80,17 +82,18 @@ def played(scenario: Scenario, who: Maker, *, seeds: Sequence[int], count: int) 
         outcomes.append(play(scenario, callers, work, seed=seed, models=len(models) > 1))
         ideals.append(ideal(scenario, work, seed=seed))
     return Played(
-        mean(ideals),
-        tuple(map(share_of, ideals, outcomes)),
-        mean(outcome.rejected / count for outcome in outcomes),
+        ideal_s=mean(ideals),
+        shares=tuple(map(share_of, ideals, outcomes)),
+        lost=mean(1 - outcome.answered / count for outcome in outcomes),
+        rejected=mean(outcome.rejected / count for outcome in outcomes),
     )
 
 
 def share_of(best: float, outcome: Outcome) -> float:
-    """The share of the oracle's throughput. A call that was given up makes it 0: to fail fast is no speed."""
+    """The share of the oracle's throughput; what was not answered is no throughput."""
     if best == float("inf"):
         raise AssertionError("the oracle did not come to an end, so that there is nothing to compare with")
-    return best / outcome.makespan if outcome.answered == outcome.calls else 0.0
+    return best / outcome.makespan * outcome.answered / outcome.calls
 
 
 def row_of(name: str, scenario: Scenario, *, seeds: Sequence[int], count: int) -> dict[str, Any]:
@@ -101,11 +104,12 @@ def row_of(name: str, scenario: Scenario, *, seeds: Sequence[int], count: int) -
         "scenario": name,
         "provider": scenario.about,
         "oracle_s": own.ideal_s,
-        "paceline": round(mean(own.shares), 3),
-        "worst_seed": round(min(own.shares), 3),
-        "rejected_of_100": round(100 * own.rejected, 1),
-        **{who: round(mean(found[who].shares), 3) for who in WHO if who != "paceline"},
-        "aimd_rejected_of_100": round(100 * found["aimd"].rejected, 1),
+        "paceline": mean(own.shares),
+        "worst_seed": min(own.shares),
+        "rejected_of_100": 100 * own.rejected,
+        "lost_of_100": 100 * own.lost,
+        **{who: mean(found[who].shares) for who in WHO if who != "paceline"},
+        "aimd_rejected_of_100": 100 * found["aimd"].rejected,
     }
 
 
@@ -158,12 +162,12 @@ def most_rejected(rows: Any) -> float:
 
 def reached(what: str, least: float, found: float) -> Bar:
     """A share or a ratio that has to be reached."""
-    return Bar(what=what, bar=f"≥ {least:g}", found=round(found, 3), met=found >= least)
+    return Bar(what=what, bar=f"≥ {least:g}", found=found, met=found >= least)
 
 
 def within(what: str, most: float, found: float) -> Bar:
     """What must not be exceeded."""
-    return Bar(what=what, bar=f"≤ {most:g}", found=round(found, 3), met=found <= most)
+    return Bar(what=what, bar=f"≤ {most:g}", found=found, met=found <= most)
 
 
 if __name__ == "__main__":

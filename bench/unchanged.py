@@ -111,11 +111,11 @@ def row(what: str, way: str, best: float, count: int, costs: Sequence[Cost]) -> 
         "calls": count,
         "oracle_s": best,
         "wall_s": mean(each.wall_s for each in costs),
-        "share": round(mean(best / each.wall_s for each in costs), 3),
-        "worst_round": round(min(best / each.wall_s for each in costs), 3),
+        "share": mean(best / each.wall_s for each in costs),
+        "worst_round": min(best / each.wall_s for each in costs),
         "cases_not_completed": max(count - each["completed"] for each in facts),
         "answered_twice": max(each["answered_twice"] for each in facts),
-        "refused_of_100": round(100 * mean(each["refused"] for each in facts) / count, 1),
+        "refused_of_100": 100 * mean(each["refused"] for each in facts) / count,
         "in_flight_peak": max(each["in_flight_peak"] for each in facts),
     }
 

@@ -73,10 +73,10 @@ def row_of(name: str, *, seeds: Sequence[int], count: int) -> dict[str, Any]:
     return {
         "scenario": name,
         "provider": scenario.about,
-        "learned": round(mean(learned.shares), 3),
-        "learned_rejected_of_100": round(100 * learned.rejected, 1),
-        "headers": None if headers is None else round(mean(headers.shares), 3),
-        "headers_rejected_of_100": None if headers is None else round(100 * headers.rejected, 1),
+        "learned": mean(learned.shares),
+        "learned_rejected_of_100": 100 * learned.rejected,
+        "headers": None if headers is None else mean(headers.shares),
+        "headers_rejected_of_100": None if headers is None else 100 * headers.rejected,
     }
 
 

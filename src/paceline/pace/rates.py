@@ -28,14 +28,20 @@ BACK_S: Final = 8.0
 BACK_CALLS: Final = 25.0
 """not before so many calls have gone: where calls are rare, to look for more every few seconds would have one
 call in ten rejected."""
+LONGEST_BACK_S: Final = 60.0
+"""However rare they are: what was taken for far too little has to be found out some time."""
 RECENT_S: Final = 5.0
 """What counts as the rate just now. Longer than most bursts, shorter than most changes. And"""
 RECENT_CALLS: Final = 20.0
 """no fewer calls than these."""
 DEEPEST: Final = 0.5
-"""No single rejection is trusted to cut to less than this; the next one will be there soon enough."""
+"""No single episode is trusted to cut to less than this; the next one will be there soon enough."""
+DEEPEST_AT_FIRST: Final = 0.1
+"""Before anything was found, what was sent says little of what will be let in."""
 DOUBT: Final = 2.0
 """Calls by which an estimate may be off."""
+CONVINCING: Final = 20.0
+"""Calls let in between two rejections that tell as much as was believed before."""
 PRESSED: Final = 0.6
 """Below this share of what might have been sent, a rate was not what bound."""
 SLOWEST_S: Final = 120.0
@@ -116,7 +122,7 @@ class Rate:
     @property
     def _back(self) -> float:
         """Seconds until the rate found is reached again."""
-        return max(BACK_S, self._time_of(BACK_CALLS))
+        return max(BACK_S, min(self._time_of(BACK_CALLS), LONGEST_BACK_S))
 
     @property
     def _lately(self) -> float:
@@ -163,14 +169,16 @@ class Rate:
             found = self._believed(self._let_in - later - amount, self._sustained(sent_at, amount), amount)
         if before is not None and self._found is not None:
             found = max(found, DEEPEST * before)
+        deepest = DEEPEST_AT_FIRST if self._found is None else DEEPEST
+        self._least = max(deepest * found, amount / SLOWEST_S)
         self._emptied_at, self._let_in = sent_at, later
-        self._found = max(found, amount / SLOWEST_S)
-        self._least = max(DEEPEST * self._found, amount / SLOWEST_S)
+        self._found = max(found, self._least)
         self._since = now
         self.corrected(-amount, sent_at, now)
 
     def _believed(self, let_in: float, sustained: float, amount: float) -> float:
-        """What was believed before, as far as what was let in since the bucket was last empty allows.
+        """Between what was believed before and what was let in since the bucket was last empty; nearer to the
+        latter, the more that was.
 
         Both times a little may have been left in it, at most what one call more would have taken. And where
         the bucket ran over in between, more flowed in than was let in; then what was `sustained` tells more.
@@ -180,7 +188,8 @@ class Rate:
         least = max(least, sustained)
         if let_in < PRESSED * self._found * self._span:
             most = (1 - CUT) * self._found  # hardly anything was sent, so that it says little
-        return max(least, min(most, self._found))
+        told, weight = max(let_in / self._span, sustained), let_in / (let_in + CONVINCING * amount)
+        return max(least, min(most, self._found + weight * (told - self._found)))
 
     def _sustained(self, until: float, amount: float) -> float:
         """The highest rate that was let in lately, without what a full bucket may have held: a call found it
@@ -192,8 +201,8 @@ class Rate:
                 continue
             let_in += each
             if (span := until - when) >= RECENT_S:
-                best = max(best, (let_in - amount) / (span + BURST_S))
-        best = max(best, (let_in - amount) / (self._lately + BURST_S))
+                best = max(best, let_in / (span + BURST_S))
+        best = max(best, let_in / (self._lately + BURST_S))
         return best if self._span >= RECENT_S else 0.0
 
     def resume(self, now: float) -> None:
