@@ -1,6 +1,8 @@
-"""The breaker: when calls are not worth making, how it is seen that they are again, and what a failure says."""
+"""The breaker: when calls are not worth making, how that is seen to be over, and what a failure says."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,9 +100,9 @@ def test_while_it_is_open_it_is_tried_soon_and_then_ever_more_seldom_but_at_leas
         probes.append(at)
         breaker.probing(at)
         breaker.failed(at + 0.2)
-    gaps = [later - earlier for earlier, later in zip(probes, probes[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(probes)]
     assert probes[0] - opened <= FIRST_PROBE_S
-    assert all(later >= earlier - 1e-9 for earlier, later in zip(gaps, gaps[1:], strict=False))
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(gaps))
     assert max(gaps) <= LONGEST_PROBE_S + 1e-9
     assert LONGEST_PROBE_S <= 30.0
 

@@ -118,7 +118,7 @@ def test_of_a_wave_of_rejections_only_the_first_cuts() -> None:
     assert calls.rate >= after_one / 2
 
 
-def test_after_several_cuts_with_nothing_let_in_nothing_is_cut_any_more_and_one_call_tries_at_a_time() -> None:
+def test_after_some_cuts_with_nothing_let_in_nothing_is_cut_any_more_and_one_call_tries_at_a_time() -> None:
     """Whatever it is, it is no limit that going slower would respect."""
     calls = Calls()
     calls.go_well(at_once=10, seconds=10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from paceline.pace.breaker import FEWEST, LONGEST_PROBE_S
 from paceline.pace.learned import Learned
-from paceline.pace.messages import FRESH, RETRY, Ask, Cause, Grant, Limits, Result
+from paceline.pace.messages import FRESH, RETRY, Ask, Cause, Limits, Result
 from paceline.pace.pool import PASSED, RETRIES, Pool
 from tests.pace.stands import POOL
 
@@ -234,7 +235,7 @@ def test_in_an_outage_single_calls_try_and_the_first_answer_opens_it_again() -> 
             pool.settle(number, Result(outcome="transient"), now + 0.1)
         now += 0.2
     assert sent == len(tries), "one at a time"
-    assert max(later - earlier for earlier, later in zip(tries, tries[1:], strict=False)) <= 30.0
+    assert max(later - earlier for earlier, later in pairwise(tries)) <= 30.0
     assert LONGEST_PROBE_S <= 30.0
     now = pool.next_due(now) or now
     (probe,) = granted(pool, now)
@@ -292,9 +293,62 @@ def test_it_counts_what_came_of_its_calls() -> None:
 
 # ---- whatever happens
 
+RESULTS = {
+    "settle": OK,
+    "reject": rejected("unknown", 2.0),
+    "overload": Result(outcome="overloaded"),
+    "fail": Result(outcome="transient"),
+}
+
+
+class Callers:
+    """Some who ask, give up and call, and a pool that is held to its word at every step."""
+
+    def __init__(self, pool: Pool, window: int | None) -> None:
+        self.pool = pool
+        self.window = window
+        self.now = 0.0
+        self.waiting: list[int] = []
+        self.flying: list[int] = []
+        self.went: list[float] = []
+        self._number = 0
+
+    def act(self, what: str, place: int) -> None:
+        if what in {"ask", "retry"}:
+            self._number += 1
+            self.waiting.append(self._number)
+            priority = RETRY if what == "retry" else FRESH
+            ask(self.pool, self._number, now=self.now, tokens=1.0, priority=priority)
+        elif what == "withdraw" and self.waiting:
+            self.pool.withdraw(self.waiting.pop(place % len(self.waiting)), self.now)
+        elif what in RESULTS and self.flying:
+            self.pool.settle(self.flying.pop(place % len(self.flying)), RESULTS[what], self.now)
+        self.take()
+        facts = self.pool.facts(self.now)
+        assert (facts.in_flight, facts.waiting) == (len(self.flying), len(self.waiting))
+
+    def take(self) -> None:
+        for number in granted(self.pool, self.now):
+            self.waiting.remove(number)
+            self.flying.append(number)
+            self.went.append(self.now)
+        assert self.window is None or len(self.flying) <= self.window
+
+    def come_to_an_end(self) -> None:
+        """The provider is well from now on, and nobody gives up."""
+        for _ in range(10_000):
+            for each in self.flying:
+                self.pool.settle(each, OK, self.now)
+            self.flying.clear()
+            self.take()
+            if not self.waiting and not self.flying:
+                return
+            self.now = self.now + 0.1 if self.flying else max(self.now, self.pool.next_due(self.now) or 0.0)
+
+
 acts = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "retry", "withdraw", "settle", "reject", "overload", "fail", "wait"]),
+        st.sampled_from(["ask", "retry", "withdraw", *RESULTS, "wait"]),
         st.integers(0, 50),
         st.floats(0.0, 5.0),
     ),
@@ -304,65 +358,22 @@ acts = st.lists(
 
 @settings(max_examples=200)
 @given(
-    acts,
-    st.booleans(),
-    st.one_of(st.none(), st.integers(1, 5)),
-    st.one_of(st.none(), st.floats(0.5, 20.0)),
+    acts, st.booleans(), st.one_of(st.none(), st.integers(1, 5)), st.one_of(st.none(), st.floats(0.5, 20.0))
 )
 def test_whatever_happens_window_and_rate_hold_nothing_leaks_and_everybody_goes_in_the_end(
     story: list[tuple[str, int, float]], adaptive: bool, window: int | None, rps: float | None
 ) -> None:
-    pool = pool_with(adaptive=adaptive, window=window, rps=rps)
-    now, number = 0.0, 0
-    waiting: list[int] = []
-    flying: list[int] = []
-    went: list[tuple[float, int]] = []
-
-    def take(grants: list[Grant]) -> None:
-        for grant in grants:
-            waiting.remove(grant.id)
-            flying.append(grant.id)
-            went.append((now, grant.id))
-        assert window is None or len(flying) <= window
-
-    results = {
-        "settle": OK,
-        "reject": rejected("unknown", 2.0),
-        "overload": Result(outcome="overloaded"),
-        "fail": Result(outcome="transient"),
-    }
+    callers = Callers(pool_with(adaptive=adaptive, window=window, rps=rps), window)
     for act, place, passes in story:
-        now += passes
-        match act:
-            case "ask" | "retry":
-                number += 1
-                waiting.append(number)
-                ask(pool, number, now=now, tokens=1.0, priority=RETRY if act == "retry" else FRESH)
-            case "withdraw" if waiting:
-                pool.withdraw(waiting.pop(place % len(waiting)), now)
-            case "wait":
-                pass
-            case _ if flying and act in results:
-                pool.settle(flying.pop(place % len(flying)), results[act], now)
-            case _:
-                pass
-        take(pool.grant(now))
-        facts = pool.facts(now)
-        assert (facts.in_flight, facts.waiting) == (len(flying), len(waiting))
-    for _ in range(10_000):  # the provider is well from now on, and nobody gives up
-        for each in flying:
-            pool.settle(each, OK, now)
-        flying.clear()
-        take(pool.grant(now))
-        if not waiting and not flying:
-            break
-        now = max(now, pool.next_due(now) or now) if not flying else now + 0.1
-    assert not waiting, "nobody starves"
-    assert (pool.facts(now).in_flight, pool.facts(now).waiting) == (0, 0)
-    if rps is not None:
-        for first, (begun, _) in enumerate(went):
-            for last in range(first, len(went)):
-                assert last - first + 1 <= rps * (went[last][0] - begun) + max(1.0, rps) + 1e-6
+        callers.now += passes
+        callers.act(act, place)
+    callers.come_to_an_end()
+    assert not callers.waiting, "nobody starves"
+    facts = callers.pool.facts(callers.now)
+    assert (facts.in_flight, facts.waiting) == (0, 0)
+    for first, begun in enumerate(callers.went if rps is not None else ()):
+        for last, at in enumerate(callers.went[first:], start=1):
+            assert last <= (rps or 0.0) * (at - begun) + max(1.0, rps or 0.0) + 1e-6
 
 
 @given(st.lists(st.tuples(st.integers(1, 12), st.sampled_from(["withdraw", "settle", "grant"])), max_size=80))
