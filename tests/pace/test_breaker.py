@@ -120,10 +120,12 @@ def test_one_answered_probe_closes_it_and_an_answer_from_before_does_not() -> No
 
 def test_a_failure_says_nothing_of_a_call_once_so_many_have_failed_with_none_answered() -> None:
     breaker = Breaker()
+    told = []
     for number in range(FEWEST):
-        assert not breaker.fruitless
+        told.append(breaker.fruitless)
         breaker.failed(0.01 * number)
-    assert breaker.fruitless
+    told.append(breaker.fruitless)
+    assert told == [False] * FEWEST + [True]
     breaker.answered(0.5, 1.0)
     assert not breaker.fruitless
 
