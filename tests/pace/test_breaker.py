@@ -110,12 +110,11 @@ def test_while_it_is_open_it_is_tried_soon_and_then_ever_more_seldom_but_at_leas
 def test_one_answered_probe_closes_it_and_an_answer_from_before_does_not() -> None:
     breaker = Breaker()
     opened = failing(breaker, since=0.0, until=60.0)
-    assert not breaker.answered(opened - 5.0, opened + 1.0)
-    assert breaker.open
+    closed = breaker.answered(opened - 5.0, opened + 1.0)
+    assert (closed, breaker.open) == (False, True)
     breaker.probing(opened + 2.0)
-    assert breaker.answered(opened + 2.0, opened + 3.0)
-    assert not breaker.open
-    assert not breaker.fruitless
+    closed = breaker.answered(opened + 2.0, opened + 3.0)
+    assert (closed, breaker.open, breaker.fruitless) == (True, False, False)
 
 
 def test_a_failure_says_nothing_of_a_call_once_so_many_have_failed_with_none_answered() -> None:
