@@ -4,7 +4,7 @@
     .venv/bin/python scripts/reference.py --check   change nothing; exit 1 if a page is not up to date
 
 Each stands between `<!-- reference:NAME -->` and `<!-- /reference:NAME -->`; all else on a page is left as it
-is. `tests/test_reference.py` holds the pages to it.
+is. `tests/test_manual.py` holds the pages to it.
 """
 
 from __future__ import annotations
