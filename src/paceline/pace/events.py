@@ -10,6 +10,7 @@ or of an error. Whatever passes, nothing is raised.
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import Any, Final
 
@@ -77,6 +78,10 @@ class Events:
         """Look at the next bytes."""
         if self._inflate is not None:
             chunk = self._inflated(chunk)
+        if self.content and not self._line and chunk[-1:] == b"\n" and not _of_interest(chunk):
+            # Nearly all of a stream: whole lines of text. What is too long ends with one of these, too.
+            self._too_long = False
+            return
         if b"\n" not in chunk:
             self._keep(chunk)
             return
@@ -143,16 +148,11 @@ class Events:
         self.whole = self.whole or _finishes(event)
 
 
-def _of_interest(payload: bytes) -> bool:
-    # A quote within a text is escaped, so these stand where fields and types do, never in what a model says.
-    return (
-        (b'"usage"' in payload and b'"usage":null' not in payload)
-        or b'"usageMetadata"' in payload
-        or b'"error"' in payload
-        or b'"message_stop"' in payload
-        or b'"finish_reason":"' in payload
-        or b'"finish_reason": "' in payload
-    )
+# A quote within a text is escaped, so these stand where fields and types do, never in what a model says.
+_of_interest: Final = re.compile(
+    rb'"(?:usage":(?! ?null)|finish_reason": ?"|message_stop"|error"|usageMetadata")|\[DONE\]'
+).search
+"""Whether there is more than text in lines of a stream."""
 
 
 def _finishes(event: _Event) -> bool:
