@@ -17,6 +17,8 @@ def test_the_demo_kills_a_run_resumes_it_and_runs_nothing_twice(shell: Shell) ->
     assert (shell.folder / "kept" / "run" / "journal.jsonl").exists()
     calls = (shell.folder / "kept" / "calls.log").read_text().split()
     assert len(set(calls)) == 200
+    assert "COMPLETE  SIMULATED  all 200 cases were scored" in ended.stdout
+    assert "50 at a time" in ended.stderr
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
-"""`paceline demo`: the main job on a suite of its own, with a kill in the middle.
+"""`paceline demo`: the main job, against a simulated provider, with a kill in the middle.
 
 It starts a run as anybody would, kills that process with SIGKILL when half of the cases are on record,
-starts the same command again, and counts in a file of the task's own what was run twice.
+starts the same command again, and counts in a file of the task's own what was run twice. What was asked of
+the model, the provider tells.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -23,8 +24,22 @@ from paceline.cli.ctrl_c import CUT_OFF
 from paceline.cli.verb import Verb, say, warn
 from paceline.errors import PacelineError, UsageError
 
+if TYPE_CHECKING:
+    from paceline.sim.server import RunningSim
+
 CASES: Final = 200
-CONCURRENCY: Final = 50
+SCENARIO: Final = {
+    "name": "demo",
+    "rpm": 3000,
+    "burst": 2,
+    "headers": "openai",
+    "latency": {"mean": 1.0, "sigma": 0.4},
+    "overload": {"rate": 0.02},
+    # Now and then a model does not know.
+    "answers": {"rules": [{"when": r"question \d*[05]7\)", "reply": "about a hundred"}]},
+}
+"""Fifty calls a second, of a second each."""
+FAST: Final = {"time_scale": 8}
 PATIENCE: Final = 120.0
 """Seconds until half of the cases have to be on record."""
 
@@ -33,17 +48,27 @@ PATIENCE: Final = 120.0
 @click.option(
     "-o", "--output", metavar="DIR", help="Keep the suite and its run here; else they are thrown away."
 )
-@click.option("--fast", is_flag=True, help="With a model that answers forty times as fast.")
+@click.option("--fast", is_flag=True, help="With a model that answers eight times as fast.")
 def command(output: str | None, fast: bool) -> int:
-    """Run 200 cases, 50 at once, kill the run half way, resume it, and show what was run twice: nothing."""
-    with _folder(output) as folder:
+    """Run 200 cases, 50 at once, kill the run half way, resume it, and show what was run twice: nothing.
+
+    The model is a simulated one, so no key is needed and nothing is paid.
+    """
+    with _folder(output) as folder, _provider(fast=fast) as sim:
         suite = folder / "demo.py"
         suite.write_text(
             Path(__file__).with_name("demo_suite.py").read_text(encoding="utf-8"), encoding="utf-8"
         )
-        environ = {**os.environ, **({"DEMO_SECONDS": "0.05"} if fast else {})}
+        environ = {
+            **os.environ,
+            "OPENAI_BASE_URL": f"{sim.url}/v1",
+            "OPENAI_API_KEY": "none",
+            # What a simulated provider bears is nobody else's, and not to be learned for good.
+            "PACELINE_SHARE_POOLS": "false",
+            "PACELINE_STATE": str(folder / "state"),
+        }
         try:
-            code = _demonstrate(folder, environ)
+            code = _demonstrate(folder, environ, sim)
         except KeyboardInterrupt:
             return CUT_OFF
     if output is None:
@@ -68,9 +93,18 @@ def _folder(output: str | None) -> Iterator[Path]:
     yield folder
 
 
-def _demonstrate(folder: Path, environ: dict[str, str]) -> int:
+@contextmanager
+def _provider(*, fast: bool) -> Iterator[RunningSim]:
+    from paceline.sim.scenario import Scenario
+    from paceline.sim.server import start_in_thread
+
+    with start_in_thread(Scenario.of({**SCENARIO, **(FAST if fast else {})})) as sim:
+        yield sim
+
+
+def _demonstrate(folder: Path, environ: dict[str, str], sim: RunningSim) -> int:
     """The three acts: a run that is killed, the same command again, and the count."""
-    shown = ["run", "demo.py", "-j", str(CONCURRENCY), "-o", "run"]
+    shown = ["run", "demo.py", "-j", "auto", "-o", "run"]
     program = [sys.executable, "-m", "paceline.cli", *shown]
 
     say(f"$ paceline {' '.join(shown)}")
@@ -85,7 +119,13 @@ def _demonstrate(folder: Path, environ: dict[str, str]) -> int:
     again = subprocess.run(program, cwd=folder, env=environ, check=False)
     if again.returncode != 0:
         return again.returncode
-    return _tell_count(folder, recorded, _calls(folder)[len(begun) :])
+    code = _tell_count(folder, recorded, _calls(folder)[len(begun) :])
+    seen = sim.stats()
+    say(
+        f"The provider was called {seen.arrived} times: it answered {seen.answered}, "
+        f"refused {sum(seen.refused.values())} for now, and lost {seen.hung_up} callers to the kill."
+    )
+    return code
 
 
 def _kill_half_way(process: subprocess.Popen[bytes], run: Path) -> set[str]:

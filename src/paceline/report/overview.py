@@ -111,7 +111,7 @@ def _replayed(spending: Spending) -> str:
 def _calls(spending: Spending) -> str:
     told = f"{spending.calls:,}"
     if spending.sent_again:
-        told += f", {spending.sent_again:,} times sent again"
+        told += f", {'once' if spending.sent_again == 1 else f'{spending.sent_again:,} times'} sent again"
     if spending.failed:
         told += f", {spending.failed:,} without an answer"
     told += f"; tokens: {said_amount(spending.input_tokens)} in"
