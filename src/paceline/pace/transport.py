@@ -21,11 +21,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial, wraps
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from paceline.pace.calls import current_listener
 from paceline.pace.door import Door
 from paceline.pace.hands import LoopHands, ThreadHands, at_once
 from paceline.pace.imports import after_import
+from paceline.pace.standins import StandIns
+from paceline.pace.threads import Carrying
 
 LIBRARIES: Final = ("httpx2", "httpx")
 
@@ -80,26 +83,20 @@ def stand_down() -> None:
     _transports.stand_down()
 
 
-class _Was(NamedTuple):
-    """A method of a transport before anybody stood in it."""
-
-    owner: type[Any]
-    name: str
-    method: Any
-
-
 class _Transports:
     """The transports of both libraries, as far as they are loaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._carrying = Carrying((current_listener, _here))
         self._stands = 0
-        self._were: list[_Was] = []
+        self._stand_ins = StandIns()
 
     def stand(self) -> None:
         with self._lock:
             self._stands += 1
             if self._stands == 1:
+                self._carrying.stand()
                 after_import(LIBRARIES, self._met)
                 for name in LIBRARIES:
                     if name in sys.modules:
@@ -109,10 +106,9 @@ class _Transports:
         with self._lock:
             self._stands -= 1
             if self._stands == 0:
+                self._carrying.stand_down()
                 after_import((), None)
-                while self._were:
-                    was = self._were.pop()
-                    setattr(was.owner, was.name, was.method)
+                self._stand_ins.take_back()
 
     def _met(self, library: ModuleType) -> None:
         with self._lock:
@@ -121,14 +117,11 @@ class _Transports:
 
     def _enter(self, library: ModuleType) -> None:
         plain, waiting = library.HTTPTransport, library.AsyncHTTPTransport
-        if any(was.owner is plain for was in self._were):
+        if self._stand_ins.stand_in(plain):
             return
-        self._put(plain, "handle_request", _for_threads(plain.handle_request, library))
-        self._put(waiting, "handle_async_request", _for_coroutines(waiting.handle_async_request, library))
-
-    def _put(self, owner: type[Any], name: str, method: Any) -> None:
-        self._were.append(_Was(owner, name, getattr(owner, name)))
-        setattr(owner, name, method)
+        put = self._stand_ins.put
+        put(plain, "handle_request", _for_threads(plain.handle_request, library))
+        put(waiting, "handle_async_request", _for_coroutines(waiting.handle_async_request, library))
 
 
 _transports: Final = _Transports()
