@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from paceline import Case, Dataset, rescore
-from paceline.api import Stream
 from paceline.dataset.files import DatasetSpec
+from paceline.delivery import Stream
 from paceline.errors import DatasetError, UsageError
 from paceline.evaluators import EqualsExpected, Evaluator, EvaluatorContext
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from paceline.api import Dataset, RunInterrupted, evaluate, evaluate_sync, rescore, verify
+    from paceline.api import Dataset, evaluate, evaluate_sync, rescore, verify
     from paceline.dataset.case import Case
+    from paceline.delivery import RunInterrupted
     from paceline.engine.events import (
         Abandoned,
         AttemptFailed,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext
     from paceline.pace.clients import paced_client
     from paceline.pace.slots import slot
+    from paceline.ramp.report import RampInterrupted, RampReport
     from paceline.report import EvaluationReport, Report
     from paceline.suite import Suite
     from paceline.tasks import increment_eval_metric, set_eval_attribute, tool_call
@@ -49,6 +51,8 @@ __all__ = [
     "EvaluatorContext",
     "LoopBlocked",
     "PacelineError",
+    "RampInterrupted",
+    "RampReport",
     "Report",
     "RunEnded",
     "RunInterrupted",
@@ -81,9 +85,11 @@ _HOMES = {
     "EvaluatorContext": "paceline.evaluators",
     "LoopBlocked": "paceline.engine.events",
     "PacelineError": "paceline.errors",
+    "RampInterrupted": "paceline.ramp.report",
+    "RampReport": "paceline.ramp.report",
     "Report": "paceline.report",
     "RunEnded": "paceline.engine.events",
-    "RunInterrupted": "paceline.api",
+    "RunInterrupted": "paceline.delivery",
     "RunStarted": "paceline.engine.events",
     "Suite": "paceline.suite",
     "Warned": "paceline.engine.events",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Unpack
@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Un
 from paceline.dataset.case import Case, InputsT, MetadataT, OutputT
 from paceline.dataset.rows import RowFile, is_row_file
 from paceline.dataset.spec import EvaluatorSpec
+from paceline.delivery import Stream, delivered
 from paceline.errors import DatasetError, UsageError
-from paceline.options import EvaluateOptions, Options, Task
+from paceline.options import EvaluateOptions, Options, RampOptions, Task
 
 if TYPE_CHECKING:
     from paceline.conduct import Finished, Job
     from paceline.dataset.files import DatasetSpec
-    from paceline.engine.events import AnyEvent, CaseFinished
     from paceline.journal.audit import Audit
+    from paceline.ramp.report import RampReport
     from paceline.report import Report
     from paceline.report.report import FailOn
 
 __all__ = [
     "Dataset",
-    "RunInterrupted",
     "evaluate",
     "evaluate_sync",
     "exit_code",
@@ -46,14 +46,6 @@ __all__ = [
 TextFormat = Literal["yaml", "json"]
 Format = Literal["yaml", "json", "jsonl", "csv"]
 TaskOf: TypeAlias = Callable[[InputsT], Awaitable[OutputT]] | Callable[[InputsT], OutputT]
-
-
-class RunInterrupted(KeyboardInterrupt):
-    """A run was interrupted and has ended in order; `report` is of what is on record."""
-
-    def __init__(self, report: Report, hint: str) -> None:
-        super().__init__(hint)
-        self.report = report
 
 
 class Dataset(Generic[InputsT, OutputT, MetadataT]):
@@ -284,50 +276,21 @@ class Dataset(Generic[InputsT, OutputT, MetadataT]):
         """`evaluate` for code that is not async; works inside a running loop too."""
         return evaluate_sync(self, task, **options)
 
+    async def ramp(
+        self, task: TaskOf[InputsT, OutputT] | None = None, **options: Unpack[RampOptions]
+    ) -> RampReport:
+        """Find out how many calls at a time the provider bears, with these cases. See `RampOptions`."""
+        from paceline.ramp.front import ramped
 
-class Stream(Generic[InputsT, OutputT, MetadataT]):
-    """A run whose results are gone through as they land, each one durable before it is handed out.
+        return await ramped(lambda usual: job_of(self, task, usual), options)
 
-    Leaving the loop early cuts off what is in flight; what is on record stays, and a resume goes on from
-    there.
-    """
+    def ramp_sync(
+        self, task: TaskOf[InputsT, OutputT] | None = None, **options: Unpack[RampOptions]
+    ) -> RampReport:
+        """`ramp` for code that is not async. In the main thread, Ctrl-C ends in `RampInterrupted`."""
+        from paceline.ramp.front import ramped_sync
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._begun = False
-        self.report: Report[InputsT, OutputT, MetadataT] | None = None
-        """Of the whole run, once the loop has come to its end."""
-
-    def __aiter__(self) -> AsyncIterator[CaseFinished]:
-        if self._begun:
-            raise UsageError(
-                "this stream has been gone through already, and a second time would run everything again",
-                hint="call `stream` again for another run; `stream.report` has the results of this one",
-            )
-        self._begun = True
-        return self._landing()
-
-    async def _landing(self) -> AsyncGenerator[CaseFinished]:
-        import asyncio
-
-        from paceline.conduct import conduct
-        from paceline.engine.events import CaseFinished
-
-        landed: asyncio.Queue[CaseFinished | None] = asyncio.Queue()
-
-        def on_event(event: AnyEvent) -> None:
-            if isinstance(event, CaseFinished):
-                landed.put_nowait(event)
-
-        run = asyncio.ensure_future(conduct(replace(self._job, listeners=(on_event,))))
-        run.add_done_callback(lambda _run: landed.put_nowait(None))
-        try:
-            while (done := await landed.get()) is not None:
-                yield done
-            self.report = _delivered(await run)
-        finally:
-            run.cancel()
-            await asyncio.wait([run])
+        return ramped_sync(lambda usual: job_of(self, task, usual), options)
 
 
 def _built(specs: Iterable[object], custom: Sequence[type[Any]], where: str) -> tuple[object, ...]:
@@ -376,7 +339,7 @@ async def evaluate(
     from paceline.conduct import conduct
 
     finished = await conduct(job_of(dataset, task, Options.of(options)))
-    return _delivered(finished)
+    return delivered(finished)
 
 
 def evaluate_sync(
@@ -388,7 +351,7 @@ def evaluate_sync(
 
     In the main thread, Ctrl-C lets what is in flight finish, then raises `RunInterrupted`.
     """
-    return _delivered(run_job(job_of(dataset, task, Options.of(options))))
+    return delivered(run_job(job_of(dataset, task, Options.of(options))))
 
 
 def job_of(
@@ -440,16 +403,6 @@ def run_job(job: Job) -> Finished:
     return run_to_end(lambda: conduct(job, owns_process=True), debug=job.options.debug)
 
 
-def _delivered(finished: Finished) -> Report[Any, Any, Any]:
-    if finished.ending.error is not None:
-        raise finished.ending.error
-    if finished.interrupts:
-        path = finished.report.path
-        again = f"; the same call with journal={str(path)!r} goes on from there" if path else ""
-        raise RunInterrupted(finished.report, f"interrupted: what is on record is safe{again}")
-    return finished.report
-
-
 def rescore(
     path: str | os.PathLike[str],
     *,
@@ -465,7 +418,7 @@ def rescore(
     """
     from paceline.conduct.rescoring import rescoring_job
 
-    return _delivered(
+    return delivered(
         run_job(rescoring_job(path, evaluators=evaluators, expected=expected, options=Options.of(options)))
     )
 

@@ -97,6 +97,18 @@ class EvaluateOptions(TypedDict, total=False):
     debug: bool
 
 
+class RampOptions(EvaluateOptions, total=False):
+    """Keyword arguments of `Dataset.ramp` and `ramp_sync`: these, and those of `evaluate` but
+    `max_concurrency`."""
+
+    levels: Sequence[int] | None
+    """Cases at a time, rising; None is 1, 2, 4, ..., as high as the cases reach."""
+    per_level: int
+    """Cases at each level at least; 20 by default. A level takes three times as many as it has places."""
+    variant: str | None
+    """Which of several variants."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How a run is wanted. Everything has a sensible default."""

@@ -30,6 +30,8 @@ from paceline import (
     EvaluatorContext,
     LoopBlocked,
     PacelineError,
+    RampInterrupted,
+    RampReport,
     Report,
     RunEnded,
     RunInterrupted,
@@ -243,3 +245,19 @@ async def with_shared_resources() -> None:
 
 suite = Suite(dataset=dataset, task=ask, name="capitals")
 version: str = paceline.__version__
+
+
+async def finds_the_ceiling() -> None:
+    found = await dataset.ramp(ask, levels=[1, 10, 50], per_level=20, budget={"usd": 2}, journal="runs/ramp")
+    assert_type(found, RampReport)
+    try:
+        found = dataset.ramp_sync(ask_blocking, variant="small", rehearse=True)
+    except RampInterrupted as interrupted:
+        found = interrupted.report
+    assert_type(found.ceiling, float | None)
+    assert_type(found.verdict.window, int | None)
+    assert_type([row.level for row in found.rows], list[int])
+    assert_type(found.to_svg(), str)
+    found.print()
+    dataset.ramp_sync(ask, levels="1,2")  # type: ignore[arg-type]
+    dataset.ramp_sync(ask, max_concurrency=5)  # refused when it is called: levels take its place

@@ -19,10 +19,19 @@ NOT_FOR_RUNS = ("redact", "runs")
 
 def setting_flags(command: CommandT) -> CommandT:
     """One flag for each setting of a run. Values arrive as they were written; `effective` reads them."""
-    for setting in reversed(SETTINGS):
-        if setting.name not in NOT_FOR_RUNS:
-            command = _flag(setting)(command)
-    return command
+    return setting_flags_but()(command)
+
+
+def setting_flags_but(*names: str) -> Callable[[CommandT], CommandT]:
+    """The same without some that mean nothing to a command."""
+
+    def add(command: CommandT) -> CommandT:
+        for setting in reversed(SETTINGS):
+            if setting.name not in (*NOT_FOR_RUNS, *names):
+                command = _flag(setting)(command)
+        return command
+
+    return add
 
 
 def _flag(setting: Setting) -> Callable[[CommandT], CommandT]:

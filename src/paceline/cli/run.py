@@ -65,35 +65,49 @@ def run_flags(command: CommandT) -> CommandT:
     return command
 
 
+def suite_flags(command: CommandT) -> CommandT:
+    """What is run, and where that is recorded."""
+    options = (
+        click.option(
+            "-o",
+            "--output",
+            metavar="PATH",
+            help="Where the run is recorded; an existing run is gone on with.",
+        ),
+        click.option("--task", metavar="module:function", help="What to run, in place of the suite's task."),
+        click.option(
+            "--model",
+            "models",
+            metavar="NAME",
+            multiple=True,
+            help="A model to ask, such as openai:gpt-5.4-mini, in place of the suite's; several are "
+            "variants.",
+        ),
+        click.option("--dataset", metavar="FILE", help="A dataset in place of the suite's."),
+        click.option(
+            "--evaluator",
+            "--evaluators",
+            "evaluators",
+            metavar="SPEC",
+            multiple=True,
+            help="One more evaluator, such as EqualsExpected.",
+        ),
+        click.option(
+            "--map",
+            "mapping",
+            metavar="OURS=THEIRS",
+            multiple=True,
+            help="How rows call our `inputs`, `expected_output`, `name`.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.command("run", cls=Verb)
 @click.argument("target", required=False)
-@click.option(
-    "-o", "--output", metavar="PATH", help="Where the run is recorded; an existing run is gone on with."
-)
-@click.option("--task", metavar="module:function", help="What to run, in place of the suite's task.")
-@click.option(
-    "--model",
-    "models",
-    metavar="NAME",
-    multiple=True,
-    help="A model to ask, such as openai:gpt-5.4-mini, in place of the suite's; several are variants.",
-)
-@click.option("--dataset", metavar="FILE", help="A dataset in place of the suite's.")
-@click.option(
-    "--evaluator",
-    "--evaluators",
-    "evaluators",
-    metavar="SPEC",
-    multiple=True,
-    help="One more evaluator, such as EqualsExpected.",
-)
-@click.option(
-    "--map",
-    "mapping",
-    metavar="OURS=THEIRS",
-    multiple=True,
-    help="How rows call our `inputs`, `expected_output`, `name`.",
-)
+@suite_flags
 @selection_flags
 @run_flags
 @click.pass_context
@@ -144,7 +158,7 @@ class Call:
 def carry_out(call: Call) -> int:
     """Load, run, report; the exit code of it."""
     with stdout_for_the_document(call.as_json):
-        job, chosen = _job(call)
+        job, chosen = job_from(call)
         if not call.dry_run:
             from paceline.api import run_job
 
@@ -156,7 +170,7 @@ def carry_out(call: Call) -> int:
     return tell(finished, fail_on=chosen["fail_on"], as_json=call.as_json, quiet=call.quiet)
 
 
-def _job(call: Call) -> tuple[Job, Effective]:
+def job_from(call: Call) -> tuple[Job, Effective]:
     """What is to be carried out, and the settings that hold for it."""
     from paceline.settings import effective
 

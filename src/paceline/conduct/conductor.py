@@ -142,14 +142,15 @@ class Conductor:
         self.gauge.expected = self.expected_of_all(todo)
         return todo
 
-    def _taping(self, ledger: Ledger | None) -> Taping:
+    def taping(self, ledger: Ledger | None) -> Taping:
+        """What is kept of calls, and answered from what was kept."""
         return taping_of(
             self.options, suite=self.job.suite, path=self.path, ledger=ledger, redactor=self.redactor
         )
 
     def plan_only(self) -> ToDo:
         """What there is to do, for whoever does not want it done."""
-        with self._with_keys():
+        with self.with_keys():
             return self.prepare()
 
     def _check_ready(self) -> None:
@@ -159,7 +160,7 @@ class Conductor:
             if callable(check):
                 check()
 
-    def _with_keys(self) -> contextlib.AbstractContextManager[None]:
+    def with_keys(self) -> contextlib.AbstractContextManager[None]:
         """With the keys that are not needed where no provider is asked, and that clients insist on."""
         named = (getattr(task.call, "key_variable", None) for task in self.job.tasks.values())
         unasked = bool(self.options.rehearse) or self.options.replay == "always"
@@ -219,14 +220,14 @@ class Conductor:
 
     async def carry_out(self, *, owns_process: bool) -> Finished:
         """Prepare, work, close, report."""
-        with quiet_collector(), self._with_keys():
+        with quiet_collector(), self.with_keys():
             return await self._carry_out(owns_process=owns_process)
 
     async def _carry_out(self, *, owns_process: bool) -> Finished:
         todo, opened = self.open()
         ledger = todo.ledger
         if self.pacing.listens:
-            self.plan = replace(self.plan, taping=self._taping(ledger))
+            self.plan = replace(self.plan, taping=self.taping(ledger))
         progress = self._progress()
         with opened as recorder, self.pacing.opened():
             executor = self._executor()
@@ -249,7 +250,7 @@ class Conductor:
             interrupted = 0
             try:
                 with (
-                    self._traced(),
+                    self.traced(),
                     guarded(run, recorder, owns_process=owns_process, watched=not self.options.debug) as came,
                 ):
                     ending = await run.carry_out()
@@ -308,7 +309,7 @@ class Conductor:
         while True:
             todo = self.prepare()
             try:
-                return todo, self._recorder(todo)
+                return todo, self.recorder(todo)
             except Overtaken:
                 continue
 
@@ -318,7 +319,8 @@ class Conductor:
             return Spent()
         return spent_before(self.path, ledger, retry_errors=self.options.retry_errors)
 
-    def _recorder(self, todo: ToDo) -> Record:
+    def recorder(self, todo: ToDo) -> Record:
+        """The record to write to; `Overtaken` where somebody else has written it since."""
         options = self.options
         line = RunLine(
             run_id=self.run_id,
@@ -399,7 +401,8 @@ class Conductor:
 
         return TerminalProgress()
 
-    def _traced(self) -> contextlib.AbstractContextManager[None]:
+    def traced(self) -> contextlib.AbstractContextManager[None]:
+        """The span of the run, where somebody traces."""
         if self.tracing is None:
             return contextlib.nullcontext()
         return self.tracing.run({"paceline.expected": self.gauge.expected or 0})

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -35,6 +35,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
     level: int
     cases: int
+    """0 where it was held before, and is on record."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,15 +83,26 @@ def geometric(step: int = 2, highest: int = HIGHEST) -> tuple[int, ...]:
     return tuple(levels)
 
 
-def plan_levels(levels: Sequence[int] | None, *, per_level: int, available: int) -> Plan:
+def plan_levels(
+    levels: Sequence[int] | None,
+    *,
+    per_level: int,
+    available: int,
+    held: Collection[int] = (),
+    highest: int = HIGHEST,
+) -> Plan:
     """Share the cases out, from the lowest level up; UsageError where that is hopeless.
 
-    First each level gets what it takes at least; then, from the lowest up, what makes its figures good.
+    First each level gets what it takes at least; then, from the lowest up, what makes its figures good. Those
+    that were `held` before take none. `highest` bounds levels that nobody has named.
     """
     if per_level < 1:
         raise UsageError(f"--per-level {per_level} is no number of cases", hint="such as --per-level 20")
-    wanted = checked_levels(levels) if levels is not None else _geometric_within(available, per_level)
-    given = _least(wanted, per_level, available)
+    if levels is not None:
+        wanted = checked_levels(levels)
+    else:
+        wanted = _geometric_within(available, per_level, highest)
+    given = _least(wanted, per_level, available, held)
     if not given:
         raise UsageError(
             f"{available} open cases are too few: level {wanted[0]} alone takes "
@@ -98,7 +110,7 @@ def plan_levels(levels: Sequence[int] | None, *, per_level: int, available: int)
             hint="use a dataset with more cases, `--repeat`, or a new -o where these are done already",
         )
     left = available - sum(given.values())
-    for level in given:
+    for level in [each for each in given if each not in held]:
         more = min(left, max(0, good_cases(level, per_level) - given[level]))
         given[level] += more
         left -= more
@@ -110,20 +122,24 @@ def plan_levels(levels: Sequence[int] | None, *, per_level: int, available: int)
     )
 
 
-def _geometric_within(available: int, per_level: int) -> tuple[int, ...]:
+def _geometric_within(available: int, per_level: int, highest: int) -> tuple[int, ...]:
     """Doubling levels, as high as the cases reach; in steps of four where these reach higher.
 
     Where the ceiling is above the highest level, all that lies between lower ones is of no use.
     """
-    doubling, fourfold = (tuple(_least(geometric(step), per_level, available)) or (1,) for step in (2, 4))
+    doubling, fourfold = (
+        tuple(_least(geometric(step, highest), per_level, available)) or (1,) for step in (2, 4)
+    )
     return fourfold if fourfold[-1] > doubling[-1] else doubling
 
 
-def _least(levels: Sequence[int], per_level: int, available: int) -> dict[int, int]:
+def _least(
+    levels: Sequence[int], per_level: int, available: int, held: Collection[int] = ()
+) -> dict[int, int]:
     """What each takes at least, up to the highest for which there are cases."""
     given = dict[int, int]()
     for level in levels:
-        given[level] = least_cases(level, per_level)
+        given[level] = 0 if level in held else least_cases(level, per_level)
         if sum(given.values()) > available:
             del given[level]
             break
@@ -153,8 +169,11 @@ def level_between(low: int, high: int, guess: float | None) -> int | None:
 
 def in_words(plan: Plan) -> list[str]:
     """What will be done, one line each."""
-    levels = ", ".join(f"{each.level} ({each.cases})" for each in plan.levels)
-    lines = [f"levels, and cases at each: {levels}; {plan.cases:,} of {plan.available:,} open cases"]
+    before = [each.level for each in plan.levels if not each.cases]
+    levels = ", ".join(f"{each.level} ({each.cases})" for each in plan.levels if each.cases)
+    lines = [f"held before, and on record: {_listed(before)}"] if before else []
+    if levels:
+        lines.append(f"levels, and cases at each: {levels}; {plan.cases:,} of {plan.available:,} open cases")
     held = [each.level for each in plan.levels if each.cases > plan.per_level]
     if held:
         lines.append(
@@ -162,7 +181,8 @@ def in_words(plan: Plan) -> list[str]:
         )
     if plan.left_out:
         need = least_cases(plan.left_out[0], plan.per_level)
-        left = plan.available - sum(least_cases(each.level, plan.per_level) for each in plan.levels)
+        taken = [each.level for each in plan.levels if each.cases]
+        left = plan.available - sum(least_cases(level, plan.per_level) for level in taken)
         first = plan.left_out[0]
         lines.append(f"left out: {_listed(plan.left_out)}; level {first} takes {need} cases, {left} are left")
     return lines

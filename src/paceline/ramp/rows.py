@@ -14,14 +14,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from statistics import fmean
 from typing import Final
 
 import msgspec
 
-from paceline.pace.messages import Cause
+from paceline.pace.messages import Advertised, Cause
+from paceline.pace.pool import Binding
 from paceline.ramp.seen import Done, Halt, LevelRun, Machine, Try, Unit
 
 FAILURES: Final = ("overloaded", "transient", "fatal")
@@ -57,6 +58,8 @@ class Pressed(msgspec.Struct, frozen=True, kw_only=True):
     """Accepted tries under way at most."""
     steady: float
     """Share of the rejections at which nearly so many were under way: near 1 where it is a cap."""
+    latency: float | None = None
+    """Seconds of an answer of the pool that rejected, on average."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,11 +102,17 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Of the whole level."""
     cost: float | None
     """US dollars of the cases of this level; None: unknown."""
+    unpriced: int = 0
+    """Cases of which nobody knows what they cost."""
     pool: str = ""
     """That had most of the rejections, or of the tries."""
     halt: Halt | None = None
     example: str = ""
     """What one of the failures said."""
+    waits: Mapping[Binding, float] = {}
+    """Shares of the looks at which calls waited for leave, by what held them back."""
+    advertised: Advertised | None = None
+    """What the provider's answers say of its limits."""
 
     @property
     def thin(self) -> bool:
@@ -122,7 +131,8 @@ def row_of(run: LevelRun) -> Row:
     good = [each for each in tries if each.outcome == "ok"]
     failed = [each for each in tries if each.outcome in FAILURES]
     begin, end = window_of(run, good)
-    warm = [each for each in tries if each.start >= begin]
+    over = math.inf if run.halted is None else run.halted
+    warm = [each for each in tries if begin <= each.start <= over]
     rejected = [each for each in warm if each.outcome == "rate_limited"]
     figures = [each for each in good if begin <= each.start < end]
     figures = figures if len(figures) >= FEW else good
@@ -150,14 +160,17 @@ def row_of(run: LevelRun) -> Row:
         rejected=len(rejected),
         rejected_share=len(rejected) / len(warm) if warm else 0.0,
         causes=dict(Counter(str(each.cause or each.outcome) for each in rejected + failed)),
-        pressed=pressed_by(tries, begin) if rejected else None,
+        pressed=pressed_by(_of(_pool(rejected), tries), begin) if rejected else None,
         machine=run.machine,
         answers=len(figures),
         answers_all=len(good),
         cost=_cost(run.done),
+        unpriced=sum(each.cost is None for each in run.done),
         pool=_pool(rejected or tries),
         halt=run.halt,
         example=_example(failed, run.done),
+        waits=run.waits,
+        advertised=run.advertised,
     )
 
 
@@ -210,6 +223,7 @@ def pressed_by(tries: Sequence[Try], since: float) -> Pressed:
         burst=max((bisect_right(starts, start + AT_ONCE) - i for i, start in enumerate(starts)), default=0),
         peak=peak,
         steady=sum(each >= peak - max(1.0, 0.05 * peak) for each in crowds) / len(crowds),
+        latency=fmean(each.seconds for each in accepted) if accepted else None,
     )
 
 
@@ -276,6 +290,11 @@ def _cost(done: Sequence[Done]) -> float | None:
 def _pool(tries: Sequence[Try]) -> str:
     counted = Counter(each.pool for each in tries)
     return counted.most_common(1)[0][0] if counted else ""
+
+
+def _of(pool: str, tries: Sequence[Try]) -> list[Try]:
+    """Those of one pool: a judge's calls say nothing of the limits of the model that is tested."""
+    return [each for each in tries if each.pool == pool]
 
 
 def _example(failed: Sequence[Try], done: Sequence[Done]) -> str:

@@ -8,12 +8,13 @@ Knows the words. Knows nothing of suites, journals or HTTP.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from paceline.pace.messages import Cause, Outcome
+from paceline.pace.messages import Advertised, Cause, Outcome
+from paceline.pace.pool import Binding
 
 CaseT = TypeVar("CaseT")
 CaseT_contra = TypeVar("CaseT_contra", contravariant=True)
@@ -89,6 +90,12 @@ class LevelRun(msgspec.Struct, frozen=True, kw_only=True):
     unit: Unit = "call"
     machine: Machine = Machine()
     halt: Halt | None = None
+    halted: float | None = None
+    """When that was; what is sent later only brings to an end what was begun."""
+    waits: Mapping[Binding, float] = {}
+    """Of all looks at the level, the share at which calls waited for leave, by what held them back."""
+    advertised: Advertised | None = None
+    """What the provider's answers say of its limits."""
     interrupts: int = 0
 
 

@@ -19,15 +19,22 @@ from paceline.ramp.levels import Plan, good_cases, least_cases, level_between
 from paceline.ramp.rows import Row, row_of
 from paceline.ramp.rules import Rules, heed, is_broken, stop_after, usual_errors
 from paceline.ramp.seen import CaseT, Glimpse, Halt, Stage, Supply
-from paceline.ramp.verdict import Verdict, judge
+from paceline.ramp.verdict import Verdict, judge, saved_up
 
 REFINED: Final = frozenset({"latency", "errors", "growth", "cpu", "loop", "task"})
 """Verdicts that a level in between makes more exact; rejections tell where the limit is by themselves."""
 FEW_REJECTIONS: Final = 20
 """Unless there were so few of them."""
 
-FASTER: Final = 1.15
-"""Of the rate that is known to be accepted, the one that is looked at next."""
+FASTER: Final = 1.3
+"""Of the rate that is known to be accepted, the one that is looked at next. That is above the true one, where
+what is known is not far off; then few rejections come, and tell it well, as little is lost around them."""
+TURNS_AT_A_RATE: Final = 4
+"""How often each place is filled when a rate is looked at."""
+MORE_THAN_SAVED: Final = 16
+"""Times what can be saved up, that has to go through for that not to matter,"""
+MOST_AT_A_RATE: Final = 400
+"""but no more cases than this."""
 
 How = Literal["complete", "interrupted", "budget"]
 
@@ -62,30 +69,40 @@ class Sweep(Generic[CaseT]):
         cases: Sequence[CaseT],
         *,
         rules: Rules | None = None,
+        before: Sequence[Row] = (),
         refine: int = 2,
         tell: Callable[[Row], None] | None = None,
         afford: Callable[[Sequence[Row], int], str | None] | None = None,
     ) -> None:
-        """`refine`: closer looks at most. `afford`: why so many more cases cannot be paid for, if so."""
+        """`before`: rows that are on record; their levels are not held again. `refine`: closer looks at most.
+        `afford`: why so many more cases cannot be paid for, if so."""
         self.plan = plan
         self.rules = rules or Rules()
         self.rows: list[Row] = []
         self._stage = stage
         self._supply = Supply(cases)
-        self._refine = refine
+        self._before = {row.level: row for row in before if row.paced is None}
+        planned = {each.level for each in plan.levels}
+        self._closer = [row for row in before if row.paced is not None or row.level not in planned]
+        """Rows of closer looks that were taken before."""
+        self._refine = refine - len(self._closer)
         self._tell = tell
         self._afford = afford
         self._interrupts = 0
+        self._spent = False
+        """Whether a level was not held because it could not be paid for."""
 
     async def carry_out(self) -> Found:
         """Climb, look closer, judge."""
         stopped = await self._climb()
+        self.rows += self._closer
+        self._put_in_order()
         how = self._how()
         if how == "complete" and stopped:
             await self._look_closer()
             how = self._how()
         return Found(
-            rows=tuple(self.rows),
+            rows=tuple(row for row in self.rows if row.cases),
             verdict=judge(self.rows, self.rules),
             how=how,
             stopped=stopped,
@@ -94,9 +111,13 @@ class Sweep(Generic[CaseT]):
 
     async def _climb(self) -> str:
         for planned in self.plan.levels:
-            if (reason := self._unaffordable(planned.cases)) is not None:
+            if (row := self._before.get(planned.level)) is not None:
+                self.rows.append(row)
+            elif (reason := self._unaffordable(planned.cases)) is not None:
+                self._spent = True
                 return reason
-            row = await self._hold(planned.level, planned.cases)
+            else:
+                row = await self._hold(planned.level, planned.cases)
             if len(self.rows) == 1 and is_broken(row, self.rules):
                 return f"cases fail at level {row.level} already"
             if (reason := stop_after(self.rows, self.rules)) is not None:
@@ -114,9 +135,12 @@ class Sweep(Generic[CaseT]):
             if look is None or self._unaffordable(look.cases) is not None:
                 return
             row = await self._hold(look.level, look.cases, rps=look.rps)
-            self.rows.sort(key=lambda each: (each.paced is not None, each.level))
+            self._put_in_order()
             if row.halt is not None and row.halt.kind in ("closed", "interrupt", "budget"):
                 return
+
+    def _put_in_order(self) -> None:
+        self.rows.sort(key=lambda each: (each.paced is not None, each.level))
 
     def _next_rate(self, verdict: Verdict) -> _Look | None:
         """A rate a little above the one that is known to be accepted.
@@ -124,16 +148,17 @@ class Sweep(Generic[CaseT]):
         After each rejection nothing is sent for a while, and what comes in meanwhile may be lost: at full
         press a provider accepts less than it would.
         """
-        known = verdict.rps_at_least
-        if known is None or verdict.window is None or any(row.paced and row.rejected for row in self.rows):
+        if not any(row.pressed for row in self.rows):
+            return None  # the provider has said it in so many words
+        looks = [row for row in self.rows if row.paced is not None]
+        if verdict.rps is None or verdict.window is None or any(row.pressed for row in looks):
             return None
-        rate = known * FASTER
-        if rate <= max((row.paced or 0.0 for row in self.rows), default=0.0) * 1.02:
-            return None
-        cases = min(len(self._supply), max(2 * self.plan.per_level, 4 * verdict.window))
+        telling = min(MORE_THAN_SAVED * saved_up(self.rows), MOST_AT_A_RATE)
+        wanted = max(2 * self.plan.per_level, TURNS_AT_A_RATE * verdict.window, telling)
+        cases = min(len(self._supply), wanted)
         if cases < 2 * verdict.window:
             return None
-        return _Look(2 * verdict.window, cases, rate)
+        return _Look(2 * verdict.window, cases, verdict.rps * FASTER)
 
     def _next_between(self, verdict: Verdict) -> _Look | None:
         """A level between the highest good one and the one above it, where these are far apart."""
@@ -176,4 +201,4 @@ class Sweep(Generic[CaseT]):
         kinds = {row.halt.kind for row in self.rows if row.halt is not None}
         if "interrupt" in kinds:
             return "interrupted"
-        return "budget" if "budget" in kinds else "complete"
+        return "budget" if self._spent or "budget" in kinds else "complete"

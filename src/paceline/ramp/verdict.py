@@ -4,8 +4,10 @@
     concurrency        rejections come at the same number of calls under way, again and again: that number
     growth             the provider wants more time between levels
     errors             calls fail at a level where fewer did at lower ones
+                       (or the provider's own headers say them, and calls wait for what these allow)
     latency            nobody is rejected, answers only take longer: the place where two lines meet,
                        throughput that grows with the level, and throughput that does not
+    limits             the limits that somebody has set for the run hold the calls back
     task               the calls do not get as far as the provider: something of the caller's holds them back
     cpu, loop          this process has no more time, or a coroutine blocks the event loop
     none               throughput still grew at the highest level
@@ -33,6 +35,7 @@ Kind = Literal[
     "growth",
     "errors",
     "latency",
+    "limits",
     "task",
     "cpu",
     "loop",
@@ -51,6 +54,12 @@ HELD: Final = 0.75
 """Share of what a place did at low levels, below which something holds the calls up."""
 STEADY: Final = 0.75
 """Share of rejections at the same number under way, from which on it is a cap, where nobody says so."""
+WAITING: Final = 0.25
+"""Share of the looks at which calls waited for leave, from which on that is what holds them up."""
+AS_SAID: Final = 0.3
+"""How far what is measured may be off what headers say, for these to be believed."""
+NOTHING: Final = 1e-9
+"""Answers per second that are none."""
 NEAR_BEST: Final = 0.95
 """Of the best throughput: the smallest level that has so much is the one to use."""
 CLEAN: Final = 0.01
@@ -72,8 +81,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Answers per second at the ceiling."""
     rps: float | None = None
     """Requests per second, where these are limited, or tokens are."""
-    rps_at_least: float | None = None
-    """The rate at which they were accepted for certain, and not out of what had been saved up before."""
     tps: float | None = None
     evidence: str = ""
     pool: str = ""
@@ -110,7 +117,7 @@ def judge(rows: Sequence[Row], rules: Rules | None = None) -> Verdict:
         return Verdict(kind="closed", evidence=refused[0].halt.reason, pool=refused[0].pool, level=level)
     if is_broken(climbed[0], rules):
         return Verdict(kind="broken", evidence=climbed[0].example, pool=climbed[0].pool)
-    pressed = [row for row in rows if row.pressed is not None and _is_pressed(row, rules)]
+    pressed = [row for row in rows if row.pressed is not None and is_pressed(row, rules)]
     if pressed:
         return _by_rejections(rows, pressed, level)
     allowed = usual_errors(climbed) + rules.errors
@@ -120,7 +127,8 @@ def judge(rows: Sequence[Row], rules: Rules | None = None) -> Verdict:
     return _by_growth(climbed, level)
 
 
-def _is_pressed(row: Row, rules: Rules) -> bool:
+def is_pressed(row: Row, rules: Rules) -> bool:
+    """Whether a level was held back by rejections, a few of which prove nothing."""
     return row.rejected >= rules.failures and row.rejected_share > CLEAN
 
 
@@ -136,7 +144,7 @@ def usable_level(rows: Sequence[Row]) -> int | None:
 
 def _by_rejections(rows: Sequence[Row], pressed: Sequence[Row], level: int | None) -> Verdict:
     cause = _cause_of(pressed)
-    told = [row for row in pressed if row.pressed is not None and cause in (_read(row), "")]
+    told = [row for row in pressed if row.pressed is not None and cause in (cause_at(row), "")]
     rejected = sum(row.rejected for row in pressed)
     evidence = f"{rejected} rejections at {_listed([row.level for row in pressed])}"
     pool = max(pressed, key=lambda row: row.rejected).pool
@@ -174,7 +182,8 @@ def _by_quota(
     rows: Sequence[Row], told: Sequence[Row], of_tokens: bool, evidence: str, level: int | None, pool: str
 ) -> Verdict:
     quota = _quota(rows, told)
-    latency = _weighted([(row.latency, row.answers or 1) for row in rows if row.latency is not None])
+    latencies = [(row.pressed.latency, row.answers or 1) for row in told if row.pressed is not None]
+    latency = _weighted([(each, weight) for each, weight in latencies if each is not None])
     by_tokens = of_tokens and quota.tokens > 0
     return Verdict(
         kind="tokens" if of_tokens else "requests",
@@ -184,14 +193,13 @@ def _by_quota(
         level=level,
         ok_rate=quota.rate,
         rps=quota.rate,
-        rps_at_least=quota.at_least,
         tps=quota.tokens if by_tokens else None,
         evidence=evidence,
         pool=pool,
     )
 
 
-def _read(row: Row) -> str:
+def cause_at(row: Row) -> str:
     """What the rejections of a level are about; where they do not say, by how they came."""
     assert row.pressed is not None
     match row.pressed.cause:
@@ -206,7 +214,7 @@ def _read(row: Row) -> str:
 def _cause_of(pressed: Sequence[Row]) -> str:
     votes: dict[str, int] = {}
     for row in pressed:
-        votes[_read(row)] = votes.get(_read(row), 0) + row.rejected
+        votes[cause_at(row)] = votes.get(cause_at(row), 0) + row.rejected
     return max(votes, key=lambda cause: votes[cause])
 
 
@@ -215,7 +223,6 @@ class Quota(NamedTuple):
 
     rate: float
     tokens: float
-    at_least: float
 
 
 def _quota(rows: Sequence[Row], told: Sequence[Row]) -> Quota:
@@ -225,14 +232,18 @@ def _quota(rows: Sequence[Row], told: Sequence[Row]) -> Quota:
     if known is None:  # all were rejected at once: what was answered is all there is to go by
         known = max(row.ok_rate for row in told)
     tokens = max((each.token_rate or 0.0 for each in pressures), default=0.0)
-    rate = at_least = known
-    # What is accepted at once after a pause is no more than could be saved up.
-    saved = max((each.burst for each in pressures), default=0)
+    rate = known
+    saved = saved_up(rows)
     for row in rows:
-        if row.paced is not None and row.rejected_share <= CLEAN and row.sent_rate > rate:
-            rate = row.sent_rate
-            at_least = max(at_least, rate * (1 - saved / max(row.answers_all, 1)))
-    return Quota(rate, tokens * rate / known if known else tokens, at_least)
+        if row.paced is not None:
+            # These went through: what was saved up before has paid for some, the rate for the others.
+            rate = max(rate, row.sent_rate * (1 - saved / max(row.answers_all, 1)))
+    return Quota(rate, tokens * rate / known if known else tokens)
+
+
+def saved_up(rows: Sequence[Row]) -> int:
+    """How many requests could be saved up and accepted at once, as far as was seen."""
+    return max((row.pressed.burst for row in rows if row.pressed is not None), default=0)
 
 
 # What throughput says -----------------------------------------------------------------------------
@@ -259,6 +270,8 @@ def _by_growth(rows: Sequence[Row], level: int | None) -> Verdict:
     if growth is None or growth.plateau >= HELD * growth.per_place * top.level:
         best = max(rows, key=lambda row: row.ok_rate)
         return Verdict(kind="none", level=level, window=best.level, ok_rate=best.ok_rate, pool=top.pool)
+    if (said := _by_headers(rows, growth, level)) is not None:
+        return said
     kind, evidence = _what_holds(rows, growth)
     return Verdict(
         kind=kind,
@@ -272,13 +285,42 @@ def _by_growth(rows: Sequence[Row], level: int | None) -> Verdict:
     )
 
 
+def _by_headers(rows: Sequence[Row], growth: Growth, level: int | None) -> Verdict | None:
+    """Limits that the provider says in its answers, where calls wait for them and none is rejected."""
+    top = rows[-1]
+    said = top.advertised
+    if said is None or top.waits.get("blocked", 0.0) < WAITING:
+        return None
+    requests = (said.requests or math.inf) / 60
+    tokens = (said.tokens or math.inf) / 60
+    used = top.token_rate or 0.0
+    of_tokens = used / tokens > growth.plateau / requests
+    measured, limit = (used, tokens) if of_tokens else (growth.plateau, requests)
+    if not math.isfinite(limit):
+        return None
+    ceiling = limit if abs(measured - limit) <= AS_SAID * limit else measured
+    rate = growth.plateau * ceiling / measured
+    return Verdict(
+        kind="tokens" if of_tokens else "requests",
+        ceiling=ceiling,
+        measure="tokens/s" if of_tokens else "requests/s",
+        window=max(1, math.ceil(rate * (top.latency or 0.0) - 1e-9)),
+        level=level,
+        ok_rate=growth.plateau,
+        rps=rate,
+        tps=ceiling if of_tokens else None,
+        evidence=f"its answers say {limit * 60:,.0f} {'tokens' if of_tokens else 'requests'} a minute",
+        pool=top.pool,
+    )
+
+
 def growth_of(rows: Sequence[Row]) -> Growth | None:
     """The two lines that fit best: one that rises with the level, and one that does not.
 
     Fitted to logarithms, each level with the weight of its answers; every place where the one may turn into
     the other is tried.
     """
-    rows = [row for row in rows if row.ok_rate > 0]
+    rows = [row for row in rows if row.ok_rate > NOTHING]
     fits = [_fit(rows, split) for split in range(1, len(rows))]
     return min(fits, key=lambda fit: _misfit(rows, fit), default=None)
 
@@ -308,7 +350,10 @@ def _what_holds(rows: Sequence[Row], growth: Growth) -> tuple[Kind, str]:
     stuck = max((row.machine for row in flat), key=lambda each: each.late)
     if stuck.late >= BLOCKED:
         return "loop", stuck.where or f"late for {stuck.late:.0%} of the time"
-    if last.unit == "call" and last.busy / last.level < HELD * min(1.0, first.busy / first.level):
+    idle = last.busy / last.level < HELD * min(1.0, first.busy / first.level)
+    if idle and sum(last.waits.get(each, 0.0) for each in ("window", "requests", "tokens")) >= WAITING:
+        return "limits", f"{last.busy:.3g} calls under way at level {last.level}"
+    if last.unit == "call" and idle:
         return "task", f"{last.busy:.3g} calls under way at level {last.level}"
     slower = f"{first.latency:.3g} s at {first.level}, {last.latency:.3g} s at {last.level}"
     return "latency", slower

@@ -114,8 +114,7 @@ class ProcessExecutor:
         worker = self._idle_worker()
         try:
             if worker is None:
-                worker = _Worker(self._shipped, self._doors)
-                self._all.add(worker)
+                worker = self._new_worker()
                 with clock_held(work, time.monotonic):
                     await self._threads.call(copy_context(), worker.begin)
             attempted = await in_context(copy_context(), self._asked(worker, work))
@@ -156,6 +155,23 @@ class ProcessExecutor:
         if work.counted:
             attempted.metrics = {**work.counted, **attempted.metrics}
         return calls.judge(attempted)
+
+    async def make_ready(self, count: int) -> None:
+        """Have so many workers at hand: whoever measures does not want to measure how they start."""
+        more = [self._new_worker() for _ in range(count - len(self._all))]
+        begun = await asyncio.gather(
+            *(self._threads.call(copy_context(), worker.begin) for worker in more), return_exceptions=True
+        )
+        for worker, died in zip(more, begun, strict=True):
+            if died is None:
+                self._idle.append(worker)
+            else:
+                self._give_up(worker)  # whoever needs it will find out why
+
+    def _new_worker(self) -> _Worker:
+        worker = _Worker(self._shipped, self._doors)
+        self._all.add(worker)
+        return worker
 
     def _idle_worker(self) -> _Worker | None:
         """A worker that has nothing to do and is still there: the system may have ended it meanwhile."""
