@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paceline.conduct.gatekeeping import gateway_for
 from paceline.conduct.guards import guarded, quiet_collector
 from paceline.conduct.job import Finished, Job, Progress, ToDo
 from paceline.conduct.pacing import Pacing
@@ -224,12 +225,17 @@ class Conductor:
             return await self._carry_out(owns_process=owns_process)
 
     async def _carry_out(self, *, owns_process: bool) -> Finished:
-        todo, opened = self.open()
+        todo, recorder = self.open()
         ledger = todo.ledger
         if self.pacing.listens:
             self.plan = replace(self.plan, taping=self.taping(ledger))
         progress = self._progress()
-        with opened as recorder, self.pacing.opened():
+        async with contextlib.AsyncExitStack() as around:
+            around.enter_context(recorder)
+            around.enter_context(self.pacing.opened())
+            await around.enter_async_context(
+                gateway_for(self.job.tasks.values(), listens=self.pacing.listens)
+            )
             executor = self._executor()
             run = Run(
                 source=todo.source,
