@@ -113,7 +113,7 @@ def test_a_program_is_led_there_and_its_exit_code_is_ours(shell: Shell) -> None:
     ended = shell.runs("sim", "gentle", "--port", "0", "--stats", "seen.json", "--", "python", "ask.py")
     assert ended.returncode == 7
     assert ended.stdout == "42\n"
-    assert "1 calls arrived, 1 were accepted, 1 answered well" in ended.stderr
+    assert "calls: 1 arrived, 1 accepted, 1 answered well" in ended.stderr
     assert json.loads((shell.folder / "seen.json").read_text())["answered"] == 1
 
 
@@ -144,7 +144,7 @@ def test_a_signal_ends_it_and_what_it_has_seen_is_told(number: signal.Signals, s
     os.kill(where["pid"], number)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "")
-    assert "0 calls arrived" in err
+    assert "calls: 0 arrived" in err
     assert "Traceback" not in err
     assert json.loads((shell.folder / "seen.json").read_text())["scenario"] == "spent"
 

@@ -264,8 +264,8 @@ def live(seen: Seen) -> str:
 
 def summary(seen: Seen) -> str:
     """All of it, in some lines."""
-    accepted = f"{seen.accepted:,} were accepted, {seen.answered:,} answered well"
-    lines = [f"{seen.arrived:,} calls arrived, {accepted}; at most {seen.in_flight_peak:,} in flight"]
+    became = f"{seen.arrived:,} arrived, {seen.accepted:,} accepted, {seen.answered:,} answered well"
+    lines = [f"calls: {became}; at most {seen.in_flight_peak:,} in flight"]
     if seen.refused:
         lines.append(f"refused: {_counts(seen.refused)}")
     if seen.faults:
