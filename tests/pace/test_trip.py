@@ -658,9 +658,11 @@ def test_a_key_that_a_refusal_repeats_is_taken_out_of_it(coding: str) -> None:
     assert not any(PLAIN_KEY in str(call) for call in stage.told.calls)
 
 
-def test_a_key_that_the_first_event_of_a_stream_repeats_is_taken_out_of_it() -> None:
+@pytest.mark.parametrize("before", [[], [chunk("Par")]], ids=["first", "later"])
+def test_a_key_that_an_error_within_a_stream_repeats_is_taken_out_of_it(before: list[Any]) -> None:
     stage = Stage()
-    stage.says(streamed(*events({"error": {"code": "invalid_api_key", "message": f"Not {PLAIN_KEY}"}})))
+    error = {"error": {"code": "invalid_api_key", "message": f"Not {PLAIN_KEY}"}}
+    stage.says(streamed(*events(*before, error)))
     assert PLAIN_KEY not in text_of(stage.call(key=PLAIN_KEY, stream=True))
     assert PLAIN_KEY not in str(stage.record)
 

@@ -12,6 +12,7 @@ from types import TracebackType
 
 from paceline.engine.failures import is_ours
 from paceline.journal.records import ErrorFacts
+from paceline.journal.redaction import Redactor
 from paceline.printable import harmless
 
 
@@ -23,7 +24,7 @@ def complain(text: str) -> None:
 
 
 def complain_of(what: str, error: ErrorFacts | None, exception: BaseException | None) -> None:
-    """Show an error with its traceback, which begins where the user's code does."""
+    """Show an error with its traceback, which begins where the user's code does; without secrets."""
     told = ""
     if exception is not None:
         with contextlib.suppress(Exception):  # an exception may refuse to be shown
@@ -31,7 +32,8 @@ def complain_of(what: str, error: ErrorFacts | None, exception: BaseException | 
             told = "".join(traceback.format_exception(type(exception), exception, trace))
     if not told and error is not None:
         told = f"  {error.type}: {error.message}\n"
-    complain(f"paceline: {what}:\n{told}")
+    # Terminals are recorded, too: by whoever runs this for somebody else, most of all.
+    complain(Redactor.standard().clean_text(f"paceline: {what}:\n{told}"))
 
 
 def _from_users_code(trace: TracebackType | None) -> TracebackType | None:

@@ -30,18 +30,20 @@ class Passage:
         content: Callable[[], None],
         over: Callable[[Ending | BaseException], None],
         broken: Callable[[], Exception],
+        mask: Callable[[bytes], bytes],
         keep: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`broken`: what a caller is told that would otherwise take a part of an answer for the whole. `keep`
-        is shown all that passes."""
+        """`broken`: what a caller is told that would otherwise take a part of an answer for the whole. `mask`
+        takes the key out of what tells of an error. `keep` is shown all that passes."""
         self.looked = looked
         self._keep = keep
         self._content = content
         self._broken = broken
+        self._mask = mask
         self._over: Callable[[Ending | BaseException], None] | None = over
 
-    def saw(self, chunk: bytes) -> None:
-        """Look at bytes that go by."""
+    def saw(self, chunk: bytes) -> bytes:
+        """Look at bytes that go by; what the caller gets of them."""
         if self._keep is not None:
             self._keep(chunk)
         looked = self.looked
@@ -51,6 +53,7 @@ class Passage:
             self._content()
         if looked.complete:
             self.end("complete")
+        return chunk if looked.error is None else self._mask(chunk)
 
     def passed(self) -> None:
         """All bytes have gone by; raises where that cannot have been all."""
@@ -89,8 +92,7 @@ class ThreadStream(_Stream):
         try:
             yield from held
             for chunk in self._rest:
-                self._passage.saw(chunk)
-                yield chunk
+                yield self._passage.saw(chunk)
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -114,8 +116,7 @@ class LoopStream(_Stream):
             for chunk in held:
                 yield chunk
             async for chunk in self._rest:
-                self._passage.saw(chunk)
-                yield chunk
+                yield self._passage.saw(chunk)
         except GeneratorExit:
             raise
         except BaseException as error:

@@ -15,6 +15,7 @@ Says what happens; whatever waits is done by `hands`.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -202,6 +203,7 @@ class Trip:
             content=self._content_came,
             over=lambda how: self._passed(how, looked, headers),
             broken=lambda: self._library.RemoteProtocolError(BROKEN_OFF.message),
+            mask=partial(masked, secret=self._secret),
             keep=keep,
         )
         held: list[bytes] = []
