@@ -66,7 +66,7 @@ class Calls:
         key = (line.case, line.repeat, line.variant)
         if self._seen.find_or_add(hash((key, line.attempt, line.ordinal, line.at))) != len(self._at):
             return
-        if line.tries:  # else it was turned away before it was sent: no pool has seen it
+        if line.tries or line.replayed:  # else it was turned away before it was sent: no pool has seen it
             pool = PoolKey(line.pool, line.host, line.account, line.simulated)
             if (calls := self.pools.get(pool)) is None:
                 calls = self.pools[pool] = PoolCalls()
