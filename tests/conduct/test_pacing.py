@@ -12,6 +12,7 @@ import pytest
 
 from paceline import Case, Dataset
 from paceline.conduct.pacing import Pacing
+from paceline.engine.events import Warned
 from paceline.errors import UsageError
 from paceline.options import Options
 from paceline.pace.calls import Call
@@ -163,6 +164,20 @@ def test_a_limit_for_one_pool_is_kept_by_that_pool_only(sim: RunningSim) -> None
     peaks = {pool.pool: pool.end.peak for pool in report.figures.pools if pool.end is not None}
     assert peaks["openai-compatible:narrow"] <= 1
     assert sim.stats().in_flight_peak > 1
+
+
+def test_a_limit_for_a_pool_that_no_call_went_to_is_told(sim: RunningSim) -> None:
+    told: list[Warned] = []
+    dataset(2).evaluate_sync(
+        model_at(sim),
+        limits={"openai-compatible:m": {"rpm": 6000}, "opneai:m": {"rpm": 5}, "m": {"window": 9}},
+        journal=False,
+        share_pools=False,
+        on_event=lambda event: told.append(event) if isinstance(event, Warned) else None,
+    )
+    (warning,) = told
+    assert warning.message == "limits were set for opneai:m, and no call went there"
+    assert "openai-compatible:m" in warning.hint
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.conduct.gatekeeping import gateway_for
 from paceline.conduct.guards import guarded, quiet_collector
 from paceline.conduct.job import Finished, Job, Progress, ToDo
+from paceline.conduct.notices import notices
 from paceline.conduct.pacing import Pacing
 from paceline.conduct.planning import path_of, plain, plan_of, settings_of
 from paceline.conduct.pulse import Pulse
@@ -457,30 +458,10 @@ class Conductor:
             )
             recorder.flush()
         run.books.on_commit()
-        if changed := source.reasons["content changed"]:
-            run.books.tell(
-                Warned(
-                    at=time.time(),
-                    message=f"{changed} cases were run again: their content is not what was on record",
-                )
-            )
-        if run.purse.unknown:
-            run.books.tell(
-                Warned(
-                    at=time.time(),
-                    message=f"the budget could not be kept: {run.purse.unknown}",
-                    hint="report them with increment_eval_metric, or set no budget on them",
-                )
-            )
-        if source.vague:
-            run.books.tell(
-                Warned(
-                    at=time.time(),
-                    message=f"the inputs of {source.vague} cases hold objects that cannot be recorded: "
-                    "a resume would not notice a change of them",
-                    hint="give their class fields: a dataclass, or a model of msgspec or Pydantic",
-                )
-            )
+        vain = self.pacing.names_in_vain()
+        names = [str(each.id) for each in pools]
+        for message, hint in notices(run, source, ending, limits_in_vain=vain, pools=names):
+            run.books.tell(Warned(at=time.time(), message=message, hint=hint))
         gauge = self.gauge
         open_keys = (gauge.expected or gauge.done) - gauge.done
         run.books.tell(

@@ -91,6 +91,15 @@ class Pacing:
         """How the pools stand that this run uses. Runs that share a desk have others there as well."""
         return [each for each in self._desk.facts() if self._is_ours(each.id)] if self._desk else []
 
+    def names_in_vain(self) -> list[str]:
+        """Pools that limits were set for, and that no call went to."""
+        used = {
+            name
+            for pool in (facts.id for facts in self.facts())
+            for name in (str(pool), pool.model, f"{pool.provider}:*")
+        }
+        return [name for name in self.opening.per_pool if name not in used] if used else []
+
     def _is_ours(self, pool: PoolId) -> bool:
         asked_here = self._desk is not None and pool in self._desk.asked
         return asked_here or (str(pool), pool.host, pool.account) in self._seen

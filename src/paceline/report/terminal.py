@@ -201,7 +201,7 @@ def _overview(figures: Figures, pen: Pen, width: int) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, overflow="crop", style="bold")
     grid.add_column(overflow="fold")
-    lines = [(pen.say(label, limit=24), pen.say(said, limit=500).plain) for label, said in lines_of(figures)]
+    lines = [(pen.say(label, limit=32), pen.say(said, limit=500).plain) for label, said in lines_of(figures)]
     room = width - max(label.cell_len for label, _ in lines) - 2
     for label, said in lines:
         grid.add_row(label, Text(folded(said, room)))
