@@ -125,3 +125,9 @@ def test_a_call_that_was_turned_away_before_it_was_sent_is_in_no_pool() -> None:
     assert [pool.calls and pool.calls.spending.calls for pool in told.pools] == [1]
     assert told.calls is not None
     assert told.calls.spending.cost.total == 0.001
+
+
+def test_a_call_that_was_answered_from_the_record_is_told_though_nobody_was_asked() -> None:
+    told = figures(called(tries=0, replayed=True, simulated=True))
+    assert told.simulated is not None
+    assert (told.simulated.spending.calls, told.simulated.spending.cost.total) == (0, 0.0)
