@@ -150,7 +150,8 @@ class Events:
 
 # A quote within a text is escaped, so these stand where fields and types do, never in what a model says.
 _of_interest: Final = re.compile(
-    rb'"(?:usage":(?! ?null)|finish_reason": ?"|message_stop"|error"|usageMetadata")|\[DONE\]'
+    rb'"(?:usage":(?! ?null)|finish_reason": ?"|message_stop"|error"|usageMetadata"'
+    rb'|response\.(?:completed|incomplete|failed)")|\[DONE\]'
 ).search
 """Whether there is more than text in lines of a stream."""
 

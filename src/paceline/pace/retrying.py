@@ -42,16 +42,15 @@ def wait_before_resend(
     dice: random.Random,
     patience: Patience,
     replayable: bool = True,
-    handed_over: bool = False,
     outage: bool = False,
 ) -> float | None:
     """Seconds to wait before the call asks its pool again; None: what has come is what the caller gets.
 
     `failures`: how often it met a fault or overload, this time included. `fruitless`: seconds since anything
-    of its pool was answered, or since it began. `outage`: whether lately none was; such
-    a failure is none of `failures`.
+    of its pool was answered, or since it began. `outage`: whether lately none was; such a failure is none of
+    `failures`.
     """
-    if reading.final or handed_over or not replayable:
+    if reading.final or not replayable:
         return None
     match reading.outcome:
         case "rate_limited":
