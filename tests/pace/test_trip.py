@@ -382,6 +382,17 @@ def test_a_stream_holds_its_place_until_its_last_event_and_no_longer() -> None:
     assert stage.at_rest()
 
 
+def test_a_stream_that_comes_all_at_once_holds_its_place_no_longer_than_that() -> None:
+    stage = Stage()
+    raw = b"".join(part for part in events(chunk("Paris"), chunk(usage=USAGE)) if isinstance(part, bytes))
+    stage.says(streamed(raw, b"\n"))
+    response = stage.call(stream=True)
+    assert stage.facts.in_flight == 0, "its last event has come, whether it is read or not"
+    assert (stage.record.outcome, stage.record.usage) == ("ok", READ)
+    response.close()
+    assert stage.at_rest()
+
+
 def test_the_first_content_is_what_is_timed_not_what_comes_before_it() -> None:
     stage = Stage()
     stage.says(streamed(*events(chunk(), done=False), lambda: stage.clock.move(3), *events(chunk("Paris"))))
