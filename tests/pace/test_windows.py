@@ -26,10 +26,13 @@ def window_with(*, most: float | None = None, start: float | None = None) -> Win
 
 
 class Server:
-    """Answers in a second, and above `knee` calls at once the later the more there are."""
+    """Answers in `seconds`, and above `knee` calls at once the later the more there are."""
 
-    def __init__(self, window: Window, *, knee: float, waiting: bool = True, seed: int = 1) -> None:
+    def __init__(
+        self, window: Window, *, knee: float, waiting: bool = True, seed: int = 1, seconds: float = 1.0
+    ) -> None:
         self.window = window
+        self.seconds = seconds
         self.knee = knee
         self.waiting = waiting
         """Whether calls wait for the window."""
@@ -59,7 +62,17 @@ class Server:
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
         slower = max(1.0, self.in_flight / self.knee)
-        heapq.heappush(self._ends, self.now + slower * self._dice.uniform(0.7, 1.3))
+        heapq.heappush(self._ends, self.now + self.seconds * slower * self._dice.uniform(0.7, 1.3))
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.1, 0.5])
+def test_quick_calls_do_not_judge_a_window_before_it_has_opened(seconds: float) -> None:
+    """A whole round of them comes back within the moments that it takes to open."""
+    window = window_with()
+    server = Server(window, knee=10_000, seconds=seconds)
+    server.work(16.0)
+    assert window.at(server.now) == MOST
+    assert not window.knee
 
 
 def test_it_begins_with_a_few_and_doubles_while_that_brings_more() -> None:

@@ -113,6 +113,9 @@ class Window:
             self._win_back(now)
             return
         self._ended += 1
+        if self._ended > self._skip and self.at(now) < self._goal:
+            # Quick calls come back before it has opened, and say nothing of how wide it will be.
+            self._skip = self._ended
         if self._ended == self._skip:
             # Those sent under the window before have come back.
             self._round_at = now
