@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from paceline.evaluators.base import EvaluatorOutput as EvaluatorOutput
     from paceline.evaluators.base import SpanTreeRecordingError as SpanTreeRecordingError
     from paceline.evaluators.base import instant as instant
-    from paceline.evaluators.code.python_tests import NotJudged as NotJudged
+    from paceline.evaluators.code.changes import FilesChanged as FilesChanged
+    from paceline.evaluators.code.changes import PatchApplies as PatchApplies
+    from paceline.evaluators.code.commands import CommandPasses as CommandPasses
+    from paceline.evaluators.code.judging import NotJudged as NotJudged
     from paceline.evaluators.code.python_tests import PythonTests as PythonTests
+    from paceline.evaluators.code.suites import TestsPass as TestsPass
     from paceline.evaluators.containment import Contains as Contains
     from paceline.evaluators.equality import Equals as Equals
     from paceline.evaluators.equality import EqualsExpected as EqualsExpected
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from paceline.evaluators.structure import JSONEquals as JSONEquals
 
 _ROOM_OF = {
+    "CommandPasses": "code.commands",
     "Contains": "containment",
     "Equals": "equality",
     "EqualsExpected": "equality",
@@ -50,18 +55,21 @@ _ROOM_OF = {
     "EvaluatorContext": "base",
     "EvaluatorFailure": "results",
     "EvaluatorOutput": "base",
+    "FilesChanged": "code.changes",
     "IsInstance": "facts",
     "JSONEquals": "structure",
     "JSONSchema": "schema",
     "Matches": "matching",
     "MaxDuration": "facts",
     "Normalized": "normalizing",
-    "NotJudged": "code.python_tests",
+    "NotJudged": "code.judging",
     "NumericClose": "numeric",
     "OneOf": "equality",
+    "PatchApplies": "code.changes",
     "PatternTooSlow": "matching",
     "PythonTests": "code.python_tests",
     "SpanTreeRecordingError": "base",
+    "TestsPass": "code.suites",
     "TextSimilarity": "similarity",
     "instant": "base",
 }

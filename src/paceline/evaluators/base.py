@@ -121,7 +121,7 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
         """This evaluator as it is written in a file."""
         arguments = self.build_serialization_arguments()
         name = self.get_serialization_name()
-        first = next((spec.name for spec in fields(self) if spec.init), None)
+        first = next((spec.name for spec in fields(self) if spec.init and not spec.kw_only), None)
         # A mapping stands under its keyword: alone it would read as keywords itself.
         if len(arguments) == 1 and first in arguments and not isinstance(arguments[first], dict):
             return EvaluatorSpec(name=name, positional=(arguments[first],), keywords={})

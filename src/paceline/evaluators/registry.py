@@ -22,9 +22,11 @@ from paceline.evaluators.spelling import spell
 from paceline.evaluators.wording import brief
 
 BUILT_IN = (
+    "CommandPasses",
     "Contains",
     "Equals",
     "EqualsExpected",
+    "FilesChanged",
     "IsInstance",
     "JSONEquals",
     "JSONSchema",
@@ -33,7 +35,9 @@ BUILT_IN = (
     "Normalized",
     "NumericClose",
     "OneOf",
+    "PatchApplies",
     "PythonTests",
+    "TestsPass",
     "TextSimilarity",
 )
 

@@ -22,5 +22,6 @@ def only_limits(monkeypatch: pytest.MonkeyPatch) -> Means:
 
 def _made_to_look_like(way: str, monkeypatch: pytest.MonkeyPatch) -> Means:
     found = means_of(way)
-    monkeypatch.setattr("paceline.evaluators.code.python_tests.means", lambda: found)
+    for module in ("python_tests", "commanding"):
+        monkeypatch.setattr(f"paceline.evaluators.code.{module}.means", lambda: found)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paceline.evaluators.code.python_tests import NotJudged
+from paceline.evaluators import NotJudged
 from tests.evaluators.code.answers import ADD, verdict, why_not
 
 pytestmark = pytest.mark.usefixtures("way")

@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from paceline.containment import IN_WORDS, Cell, Contained, Gap, Source, check, contained, means
+from paceline.containment import Cell, Contained, Source, check, contained, means
 from paceline.errors import UsageError
 from paceline.evaluators.base import AnyContext, EvaluationReason, Evaluator, Verdict
 from paceline.evaluators.code.answers import function_tested, program
+from paceline.evaluators.code.judging import NotJudged, not_contained
 from paceline.evaluators.wording import brief, kind_of
 from paceline.processes.launch import MIB, Ended, Launch, Limits
 from paceline.processes.running import run
@@ -28,10 +29,6 @@ KEPT: Final = 64 * 1024
 """Bytes that are kept of what an answer prints; what prints 64 times as much is ended."""
 _OWN_PROCESSES: Final = 2
 """The judge and the answering process."""
-
-
-class NotJudged(Exception):
-    """Whether the answer passes could not be found out, and it is not the answer's fault."""
 
 
 @dataclass
@@ -76,8 +73,9 @@ class PythonTests(Evaluator[object, object, object]):
         with contained(judge, self._cell(), found=means()) as inside:
             ended = await run(self._launch(inside, json.dumps(self._told(ctx, ctx.output)).encode()))
             found = _found(ended, self)
-        name, gaps = self.get_default_evaluation_name(), in_words(inside.gaps)
-        return {name: found, f"{name}_not_contained": EvaluationReason(gaps)} if gaps else found
+        name = self.get_default_evaluation_name()
+        gaps = not_contained(name, inside.gaps)
+        return {name: found, **gaps} if gaps else found
 
     def _cell(self) -> Cell:
         return Cell(etc=False, processes=self.processes + _OWN_PROCESSES)
@@ -144,11 +142,6 @@ class PythonTests(Evaluator[object, object, object]):
 
 _AROUND: Final = 2
 """Bubblewrap's own processes outside of the cell."""
-
-
-def in_words(gaps: frozenset[Gap]) -> str:
-    """What is not contained, as a report says it."""
-    return "; ".join(words for gap, words in IN_WORDS.items() if gap in gaps)
 
 
 def _text_of(value: object, name: str) -> str:

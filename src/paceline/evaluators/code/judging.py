@@ -1,0 +1,16 @@
+"""What evaluators of code have in common: they may be unable to say, or to contain all."""
+
+from __future__ import annotations
+
+from paceline.containment import IN_WORDS, Gap
+from paceline.evaluators.base import EvaluationReason
+
+
+class NotJudged(Exception):
+    """Whether the answer passes could not be found out, and it is not the answer's fault."""
+
+
+def not_contained(name: str, gaps: frozenset[Gap]) -> dict[str, EvaluationReason]:
+    """What stands beside the results of an evaluator: what was not contained, where there is something."""
+    words = "; ".join(words for gap, words in IN_WORDS.items() if gap in gaps)
+    return {f"{name}_not_contained": EvaluationReason(words)} if words else {}
