@@ -195,6 +195,43 @@ def test_a_rule_calls_a_tool_with_its_own_arguments_where_the_prompt_has_it() ->
     assert reply_to(prompt("a sum", tools=(LOOK_UP,)), answers, 0).call is None
 
 
+def test_a_model_is_scripted_over_many_turns_by_rules_for_results() -> None:
+    rules = (
+        Rule(when="^Add", call="look_up", arguments={"word": "sum"}),
+        Rule(when="a sum is", call="add", arguments={"a": 1, "b": 3}, on_result=True),
+        Rule(when="^4$", reply="It is 4.", on_result=True),
+    )
+    answers, tools = Answers(rules=rules), (LOOK_UP, ADD)
+    talk: list[str | Message] = ["Add these up."]
+    for result, tool in (("a sum is what add tells", "look_up"), ("4", "add")):
+        called = reply_to(prompt(*talk, tools=tools), answers, 0).call
+        assert called is not None
+        assert called.tool == tool
+        talk += [Message("assistant", ""), Message("tool", result)]
+    assert said_to(*talk, tools=tools, answers=answers) == "It is 4."
+
+
+def test_a_rule_for_results_is_for_nothing_else() -> None:
+    for rule in (Rule(when="sum", reply="!", on_result=True), Rule(when="sum", call="add", on_result=True)):
+        reply = reply_to(prompt("a sum", tools=(ADD,)), Answers(rules=(rule,)), 0)
+        assert (reply.text, reply.call) == ("a sum", None)
+
+
+def test_a_rule_may_go_by_what_the_user_has_said_long_before_as_well() -> None:
+    rules = (
+        Rule(asked="sums", when="done", call="add", arguments={"a": 1, "b": 3}, on_result=True),
+        Rule(asked="words", when="done", reply="ready", on_result=True),
+    )
+
+    def after(task: str) -> Reply:
+        talk = (task, Message("assistant", "words and sums"), Message("tool", "done"))
+        return reply_to(prompt(*talk, tools=(ADD,)), Answers(rules=rules), 0)
+
+    assert after("words").text == "ready"
+    assert after("sums").call is not None
+    assert after("neither").text == "done"
+
+
 def test_a_schema_gets_a_value_that_fits_and_a_script_that_is_one_already_is_kept() -> None:
     schema = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
     assert json.loads(said_to("What is 17 * 23?", schema=schema)) == {"total": 391}

@@ -68,6 +68,11 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         return next(said, self.messages[-1].text if self.messages else "")
 
     @property
+    def said_by_users(self) -> list[str]:
+        """All that users have said."""
+        return [message.text for message in self.messages if message.role == "user"]
+
+    @property
     def after_a_tool(self) -> bool:
         """Whether the result of a tool is what was said last."""
         return bool(self.messages) and self.messages[-1].role == "tool"
@@ -112,8 +117,13 @@ def reply_to(prompt: Prompt, answers: Answers, turn: int) -> Reply:
 
 
 def _rule_for(prompt: Prompt, answers: Answers) -> tuple[Rule | None, re.Match[str] | None]:
+    tools = {tool.name for tool in prompt.tools}
     for rule in answers.rules:
-        if rule.call and (prompt.after_a_tool or rule.call not in {tool.name for tool in prompt.tools}):
+        if rule.call and rule.call not in tools:
+            continue
+        if prompt.after_a_tool != rule.on_result and (rule.call or rule.on_result):
+            continue
+        if rule.asked and not any(re.search(rule.asked, said) for said in prompt.said_by_users):
             continue
         if (found := re.search(rule.when, prompt.asked)) is not None:
             return rule, found

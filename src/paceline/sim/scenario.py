@@ -132,6 +132,12 @@ class Rule(Part, frozen=True):
     """The name of a tool to call instead, where the prompt has that tool."""
     arguments: dict[str, Any] | None = None
     """Of the call; made to fit the schema of the tool where they are left out."""
+    on_result: bool = False
+    """Whether it is for the results of tools, and only for these. Otherwise a `call` is for what the user
+    says, and a `reply` for both: a model that called a tool on each result would never come to an end."""
+    asked: str = ""
+    """An expression that has to be found in what the user has said, too, however long ago: what the
+    conversation is about, where results of tools do not tell."""
 
 
 class Answers(Part, frozen=True):
@@ -328,13 +334,14 @@ def check_faults(scenario: Scenario) -> None:
 def check_rules(answers: Answers) -> None:
     """Each has an expression that can be one, and something to say."""
     for number, rule in enumerate(answers.rules, start=1):
-        try:
-            re.compile(rule.when)
-        except re.error as error:
-            raise UsageError(
-                f"rule {number}: {rule.when!r} is no regular expression: {error}",
-                hint="signs such as ( [ * + ? . that are meant as such want a backslash",
-            ) from None
+        for expression in (rule.when, rule.asked):
+            try:
+                re.compile(expression)
+            except re.error as error:
+                raise UsageError(
+                    f"rule {number}: {expression!r} is no regular expression: {error}",
+                    hint="signs such as ( [ * + ? . that are meant as such want a backslash",
+                ) from None
         if bool(rule.reply) == bool(rule.call):
             raise UsageError(
                 f"rule {number} wants either `reply` or `call`",
