@@ -25,6 +25,7 @@ PROGRAMS = (
     "warm",
     "gateway",
     "unchanged",
+    "ramp",
     "transport",
 )
 

@@ -96,6 +96,7 @@ def test_a_ramp_finds_a_cap_keeps_it_and_leaves_its_cases_to_a_run(
     assert told.returncode == 0, told.stderr
     assert "ceiling  10 at a time" in told.stdout
     assert "the provider takes no more calls at a time" in told.stdout
+    assert f"`paceline resume r` runs the {150 - len(asked(sums))} that are left" in told.stderr
     assert told.stderr.index("cost: unknown until the first level is held") < told.stderr.index("level 1:")
     assert capped.stats().in_flight_peak <= 10
 
@@ -122,10 +123,14 @@ def test_a_ramp_finds_a_cap_keeps_it_and_leaves_its_cases_to_a_run(
     assert json.loads(plan.stdout)["done"] == 150, "`resume` goes on as `run` does"
 
 
+def recorded(shell: Shell) -> list[dict[str, Any]]:
+    """The lines of the journal."""
+    return [json.loads(line) for line in (shell.folder / "r" / "journal.jsonl").read_text().splitlines()]
+
+
 def asked(shell: Shell) -> set[str]:
     """The cases that are on record."""
-    lines = (shell.folder / "r" / "journal.jsonl").read_text().splitlines()
-    return {line["case"] for line in map(json.loads, lines) if line["kind"] == "outcome"}
+    return {line["case"] for line in recorded(shell) if line["kind"] == "outcome"}
 
 
 @pytest.mark.slow
@@ -259,6 +264,24 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(sums: Shell, sim: Calla
     rows = json.loads(kept.read_text())["rows"]
     assert [row["level"] for row in rows] == [1, 4]
     assert rows[1]["halt"]["kind"] == "interrupt"
+
+
+@pytest.mark.slow
+def test_a_second_ctrl_c_cuts_off_what_is_in_flight_and_keeps_what_is_done(
+    sums: Shell, sim: Callable[..., RunningSim]
+) -> None:
+    slow = sim(latency={"mean": 300.0, "sigma": 0.0}, time_scale=1)
+    process = sums.starts("ramp", "sums.py", "-o", "r", "--levels", "4", environ=environ(slow, sums))
+    until(lambda: slow.stats().in_flight == 4)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    heard = iter(process.stderr.readline, "")
+    assert any("Ctrl-C again to cancel" in line for line in heard)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    outcomes = [line["outcome"] for line in recorded(sums) if line["kind"] == "outcome"]
+    assert outcomes == ["cancelled"] * 4
 
 
 # Wrong usage: one line with the remedy, and nothing is started

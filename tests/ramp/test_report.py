@@ -102,6 +102,11 @@ def test_only_what_is_kept_for_other_runs_is_said_to_be() -> None:
     assert "next     to set it by hand: --window 8" in said
 
 
+def test_one_level_alone_is_said_to_tell_nothing_of_growth() -> None:
+    said = report(row(1), verdict=Verdict(kind="none", window=1, level=1, ok_rate=0.5)).render()
+    assert "one level alone says nothing of how it goes on" in said
+
+
 def test_a_stream_that_knows_few_letters_gets_those_that_it_knows() -> None:
     class Old(io.StringIO):
         encoding = "ascii"

@@ -169,7 +169,8 @@ def _tell(found: RampReport, picture: Path | None, *, as_json: bool) -> int:
         if found.how != "complete":
             warn(f"incomplete: {found.stopped}")
             warn(f"the same command with -o {place} goes on with it")
-        warn(f"record: {place}; `paceline resume {place}` runs the cases that are left")
+        left = f"runs the {found.left:,} that are left" if found.left else "has nothing left to run"
+        warn(f"the cases are on record in {place}; `paceline resume {place}` {left}")
     return found.exit_code()
 
 

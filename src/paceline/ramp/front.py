@@ -234,12 +234,12 @@ class Climb:
         for line in in_words(plan):
             view.say(line)
         budget = self._conductor.plan.budget
-        per_case = None if options.rehearse else cost_before(runs_root(options.runs), self._job.suite)
+        before = None if options.rehearse else cost_before(runs_root(options.runs), self._job.suite)
         spent = self._conductor.spent(todo.ledger).usd
-        view.say(
-            said_first(plan, per_case, ceiling=budget.usd, spent=spent, rehearsal=bool(options.rehearse))
-        )
-        self._said_cost = per_case is not None or bool(options.rehearse)
+        rehearsal = bool(options.rehearse)
+        for line in said_first(plan, before, ceiling=budget.usd, spent=spent, rehearsal=rehearsal):
+            view.say(line)
+        self._said_cost = before is not None and None not in before
         if self._conductor.path is not None:
             view.say(f"record: {self._conductor.path}")
         if options.share_pools and not options.rehearse and others_are_at_work():
@@ -326,7 +326,8 @@ class Climb:
             self._view.say(line_of(row, sweep.rows))
             if not self._said_cost:
                 self._said_cost = True
-                self._view.say(said_after(plan, sweep.rows))
+                for line in said_after(plan, sweep.rows, rehearsal=bool(self._options.rehearse)):
+                    self._view.say(line)
             keep(self._report(plan, sweep.rows, how="interrupted", stopped="it was killed, or goes on"))
 
         def afford(rows: Sequence[Row], cases: int) -> str | None:
@@ -367,6 +368,7 @@ class Climb:
             at=time.time(),
             levels=(*(each.level for each in plan.levels), *plan.left_out),
             per_level=plan.per_level,
+            left=max((self._conductor.gauge.expected or 0) - self._conductor.gauge.done, 0),
             simulated=DEFAULT if self._options.rehearse is True else self._options.rehearse or "",
             interrupts=interrupts,
         )

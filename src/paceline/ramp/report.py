@@ -54,6 +54,8 @@ class RampReport(msgspec.Struct, frozen=True, kw_only=True):
     """The scenario of a rehearsal."""
     learned: bool = False
     """Whether what was found is kept for other runs."""
+    left: int = 0
+    """Cases of the suite that are still to be run."""
     interrupts: int = 0
 
     @property

@@ -102,6 +102,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Of the whole level."""
     cost: float | None
     """US dollars of the cases of this level; None: unknown."""
+    case_seconds: float | None = None
+    """Of a whole case, on average; None: none has come to its end."""
     unpriced: int = 0
     """Cases of which nobody knows what they cost."""
     pool: str = ""
@@ -165,6 +167,7 @@ def row_of(run: LevelRun) -> Row:
         answers=len(figures),
         answers_all=len(good),
         cost=_cost(run.done),
+        case_seconds=fmean(each.end - each.start for each in run.done) if run.done else None,
         unpriced=sum(each.cost is None for each in run.done),
         pool=_pool(rejected or tries),
         halt=run.halt,

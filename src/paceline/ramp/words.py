@@ -118,6 +118,12 @@ def _say_ours(verdict: Verdict, rows: Sequence[Row], at: str, rate: str, evidenc
                 f"the event loop is blocked ({evidence}); the provider may bear more",
                 "await there, or make the task a plain function: those run on threads",
             )
+        case "none" if sum(row.paced is None for row in rows) < 2:
+            return Said(
+                f"none up to {verdict.level or rows[0].level:,} at a time, {rate}",
+                "one level alone says nothing of how it goes on",
+                "more cases reach higher: a larger dataset, or `--repeat`",
+            )
         case "none":
             return Said(
                 f"none up to {max(row.level for row in rows if row.paced is None):,} at a time, {rate}",
