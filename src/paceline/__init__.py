@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from paceline.ramp.report import RampInterrupted, RampReport
     from paceline.report import EvaluationReport, Report
     from paceline.suite import Suite
-    from paceline.tasks import increment_eval_metric, set_eval_attribute, tool_call
+    from paceline.tasks import CommandTask, increment_eval_metric, set_eval_attribute, tool_call
 
 __version__ = "0.1.0.dev0"
 
@@ -43,6 +43,7 @@ __all__ = [
     "CaseFinished",
     "CaseLifecycle",
     "CaseStarted",
+    "CommandTask",
     "Dataset",
     "Draining",
     "EvaluationReason",
@@ -77,6 +78,7 @@ _HOMES = {
     "CaseFinished": "paceline.engine.events",
     "CaseLifecycle": "paceline.engine.lifecycle",
     "CaseStarted": "paceline.engine.events",
+    "CommandTask": "paceline.tasks.command",
     "Dataset": "paceline.api",
     "Draining": "paceline.engine.events",
     "EvaluationReason": "paceline.evaluators",

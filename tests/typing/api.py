@@ -22,6 +22,7 @@ from paceline import (
     CaseFinished,
     CaseLifecycle,
     CaseStarted,
+    CommandTask,
     Dataset,
     Draining,
     EvaluationReason,
@@ -244,6 +245,15 @@ async def with_shared_resources() -> None:
 
 
 suite = Suite(dataset=dataset, task=ask, name="capitals")
+agent = CommandTask(
+    ["agent", "--task", "{{ inputs.task }}"],
+    workspace={"repository": "https://github.com/me/app", "commit": "{{ inputs.commit }}"},
+    env={"MODEL": "gpt-5.4-mini"},
+    timeout="20m",
+    output="diff",
+    limits={"memory": "2GiB"},
+)
+agents = Suite(dataset=dataset, task=agent, name="agents")
 version: str = paceline.__version__
 
 

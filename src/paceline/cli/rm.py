@@ -50,6 +50,7 @@ def remove(run: Path) -> None:
         for file in (*torn, places.damaged, places.bodies, places.journal):
             file.unlink(missing_ok=True)
         shutil.rmtree(places.blobs, ignore_errors=True)
+        shutil.rmtree(places.files, ignore_errors=True)
     finally:
         held.release()
     if run.is_dir():

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paceline.conduct.attending import Attendance
 from paceline.conduct.gatekeeping import gateway_for
 from paceline.conduct.guards import guarded, quiet_collector
 from paceline.conduct.job import Finished, Job, Progress, ToDo
@@ -23,7 +24,15 @@ from paceline.conduct.notices import notices
 from paceline.conduct.pacing import Pacing
 from paceline.conduct.planning import path_of, plain, plan_of, settings_of
 from paceline.conduct.pulse import Pulse
-from paceline.conduct.record import Overtaken, Record, StoredAnswers, ledger_at, recorder_at, spent_before
+from paceline.conduct.record import (
+    Overtaken,
+    Record,
+    StoredAnswers,
+    is_finished,
+    ledger_at,
+    recorder_at,
+    spent_before,
+)
 from paceline.conduct.rehearsal import fingerprint_of, stand_in_keys
 from paceline.conduct.supply import Forecast, Supply, supply_of
 from paceline.conduct.tapes import recording_for, taping_of
@@ -57,18 +66,6 @@ JOURNAL_READ_FOR_DURATIONS = 64 * 1024 * 1024
 """Bytes of an earlier run's journal that are worth reading for the order of the next one."""
 
 
-def _is_finished(ledger: Ledger, digest: str, count: int) -> bool:
-    """Whether the run has gone through this very file, and nothing of it is left to do."""
-    manifest = ledger.manifest
-    return (
-        bool(digest)
-        and manifest is not None
-        and manifest.dataset == digest
-        and manifest.keys == count == len(ledger)
-        and ledger.tally().done == count
-    )
-
-
 async def conduct(job: Job, *, owns_process: bool = False) -> Finished:
     """Carry a job out. `owns_process`: signals are ours to handle, and a stuck loop may end the process."""
     return await Conductor(job).carry_out(owns_process=owns_process)
@@ -91,7 +88,10 @@ class Conductor:
             for each in self.evaluators
         ]
         self.pacing = Pacing(options)
-        self.plan = plan_of(options, self.evaluators, row_of=row_maker(options.repeat, self.facts))
+        self.attendance = Attendance(job.tasks, redact=options.redact)
+        self.plan = plan_of(
+            options, self.evaluators, row_of=row_maker(options.repeat, self.facts), tasks=job.tasks
+        )
         self.path = path_of(job, self.run_id)
         self.forecast: Forecast | None = None
         self.tracing = _tracing(job.suite, self.run_id)
@@ -122,7 +122,7 @@ class Conductor:
             turns = turns_of(supply.named, repeat=options.repeat, variants=tuple(job.tasks))
             cases, order, digest, durations = supply.count, supply.order, supply.digest, supply.durations
             count = cases * options.repeat * len(job.tasks)
-        if ledger is not None and not options.retry_errors and _is_finished(ledger, digest, count):
+        if ledger is not None and not options.retry_errors and is_finished(ledger, digest, count):
             turns = ()  # a million cases that are all done need not be looked at one by one
         source = OpenKeys(
             turns,
@@ -237,6 +237,7 @@ class Conductor:
             await around.enter_async_context(
                 gateway_for(self.job.tasks.values(), listens=self.pacing.listens)
             )
+            await around.enter_async_context(self.attendance.over(self.run_id, self.path))
             executor = self._executor()
             run = Run(
                 source=todo.source,
@@ -380,6 +381,7 @@ class Conductor:
                 concurrency=concurrency,
                 around=around,
                 doors=self.pacing.opening if self.pacing.listens else None,
+                place=self.attendance.place,
             )
         return LocalExecutor(
             tasks,
@@ -388,15 +390,13 @@ class Conductor:
             around=around,
             clock=self.clock,
             listens=self.pacing.listens,
+            place=self.attendance.place,
         )
 
     def listeners(self, progress: Progress | None) -> list[Listener]:
         """All who are told of what happens."""
-        return [
-            each
-            for each in (self.tracing, self.forecast, progress, *self.job.listeners, self.options.on_event)
-            if each is not None
-        ]
+        own = (self.tracing, self.forecast, self.attendance or None, progress)
+        return [each for each in (*own, *self.job.listeners, self.options.on_event) if each is not None]
 
     def _progress(self) -> Progress | None:
         wanted = self.options.progress

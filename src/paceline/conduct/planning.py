@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +19,12 @@ from paceline.engine.retry import Retry, retry_policy
 from paceline.evaluators.prepare import Prepared
 from paceline.options import Options
 from paceline.runs import new_run_path, runs_root
+from paceline.tasks.callable import CallableTask
+
+GRACE: Final = 5.0
+"""Seconds that cancelled code may take to give in, before it is left behind."""
+CLEARING_UP: Final = 5.0
+"""Seconds beyond a task's own grace, for keeping what it has left."""
 
 
 def path_of(job: Job, run_id: str) -> Path | None:
@@ -31,8 +37,18 @@ def path_of(job: Job, run_id: str) -> Path | None:
     return new_run_path(runs_root(options.runs), job.suite, run_id, started=time.time())
 
 
-def plan_of(options: Options, evaluators: tuple[Prepared, ...], *, row_of: Callable[..., Any]) -> Plan:
-    """What the options of a run mean to the engine."""
+def plan_of(
+    options: Options,
+    evaluators: tuple[Prepared, ...],
+    *,
+    row_of: Callable[..., Any],
+    tasks: Mapping[str, CallableTask] | None = None,
+) -> Plan:
+    """What the options of a run mean to the engine, and what its tasks say of their own time."""
+    tasks = tasks or {}
+    timeouts = {variant: task.timeout for variant, task in tasks.items() if task.timeout is not None}
+    # What clears up for a while when it is cut off is not taken for what ignores it.
+    longest = max((getattr(task.call, "grace", 0.0) for task in tasks.values()), default=0.0)
     concurrency = options.max_concurrency
     if options.debug:
         concurrency = 1
@@ -44,6 +60,8 @@ def plan_of(options: Options, evaluators: tuple[Prepared, ...], *, row_of: Calla
         evaluators=evaluators,
         evaluator_concurrency=options.evaluator_concurrency,
         timeout=None if options.debug else options.timeout,
+        timeouts={} if options.debug else timeouts,
+        grace=max(GRACE, longest + CLEARING_UP),
         case_timeout=None if options.debug else options.case_timeout,
         evaluator_timeout=None if options.debug else options.evaluator_timeout,
         hook_timeout=None if options.debug else options.hook_timeout,

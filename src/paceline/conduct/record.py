@@ -68,6 +68,18 @@ def ledger_at(
     return ledger
 
 
+def is_finished(ledger: Ledger, digest: str, count: int) -> bool:
+    """Whether the run has gone through this very file, and nothing of it is left to do."""
+    manifest = ledger.manifest
+    return (
+        bool(digest)
+        and manifest is not None
+        and manifest.dataset == digest
+        and manifest.keys == count == len(ledger)
+        and ledger.tally().done == count
+    )
+
+
 def recorder_at(
     path: Path | None,
     line: RunLine,

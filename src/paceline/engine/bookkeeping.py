@@ -209,6 +209,7 @@ class Bookkeeper:
                 waited=attempted.waited,
                 retry_in=retry_in,
                 metrics=countable(attempted.metrics),
+                attributes=self._value(attempted.attributes),
             )
         )
         self.gauge.retries += 1

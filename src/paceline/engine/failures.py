@@ -11,6 +11,7 @@ import traceback
 from typing import Final, TypeGuard
 
 from paceline.journal.records import ErrorClass, ErrorFacts
+from paceline.tasks.failures import TaskFailure
 
 MESSAGE_LIMIT: Final = 4_096
 TRACE_LIMIT: Final = 8_192
@@ -50,6 +51,8 @@ _CALLERS: Final = tuple(f"{_PACKAGE}/{room}/" for room in ("engine", "tasks", "e
 
 def describe(error: BaseException, *, stage: str = "task") -> ErrorFacts:
     """The facts of an exception, bounded, whatever it does to prevent that."""
+    if _is_ours(error):  # our own words: where in our code they stand helps nobody
+        return ErrorFacts(type=type(error).__name__, message=_message(error), stage=stage)
     return ErrorFacts(
         type=_type_name(error),
         message=_message(error),
@@ -71,6 +74,8 @@ def classify(error: BaseException) -> ErrorClass:
 
 
 def _class_of(error: BaseException) -> ErrorClass:
+    if _is_ours(error):
+        return error.error_class
     status = _status(error)
     if status == 429 or type(error).__name__ in ("RateLimitError", "TooManyRequests", "ResourceExhausted"):
         return "rate_limited"
@@ -116,6 +121,10 @@ def _members(error: BaseException) -> list[BaseException]:
         else:
             found.append(one)
     return found
+
+
+def _is_ours(error: BaseException) -> TypeGuard[TaskFailure]:
+    return issubclass(type(error), TaskFailure)  # by its type, as below
 
 
 def _is_group(error: BaseException) -> TypeGuard[BaseExceptionGroup[BaseException]]:

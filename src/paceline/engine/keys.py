@@ -43,7 +43,6 @@ class KeyWorker:
         self._hooks = Hooks(plan, run.clock)
         self._gauge = run.gauge
         self._time = run.clock.now
-        self._timeout = NEVER if plan.timeout is None else plan.timeout
         self._case_timeout = NEVER if plan.case_timeout is None else plan.case_timeout
         self._has_budget = not run.purse.unlimited
         self._looks_at_answers = isinstance(plan.retry_task, TenacityRetry)
@@ -152,7 +151,7 @@ class KeyWorker:
             call = in_context(turn.context, call)
         self._gauge.in_flight += 1
         try:
-            attempted = await lane.guard(call, until=started + self._timeout, at_most=case_until)
+            attempted = await lane.guard(call, until=started + (work.timeout or NEVER), at_most=case_until)
         except Overdue:
             attempted = self._overdue(turn, lane, abandoned=work.abandoned > 0)
         except Stopped:
@@ -186,7 +185,7 @@ class KeyWorker:
 
     def _work(self, turn: Turn, lane: Lane) -> Work:
         """What the executor is to do."""
-        work = Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._plan.timeout, lane)
+        work = Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._timeout_of(turn), lane)
         work.record_call = self._books.call
         if self._plan.taping is not None:
             goes_on = turn.taped and turn.tries == 1
@@ -202,13 +201,18 @@ class KeyWorker:
         failed = timed_out(
             max(now - lane.since - lane.held, 0.0),
             stage="case" if late_case else "task",
-            limit=self._plan.case_timeout if late_case else self._plan.timeout,
+            limit=self._plan.case_timeout if late_case else self._timeout_of(turn),
             waited=lane.held,
             abandoned=abandoned,
         )
         if lane.work is not None:
-            failed.metrics = dict(lane.work.counted)  # a copy: what was left behind may go on counting
+            # Copies: what was left behind may go on counting.
+            failed.metrics, failed.attributes = dict(lane.work.counted), dict(lane.work.noted)
         return failed
+
+    def _timeout_of(self, turn: Turn) -> float | None:
+        """Seconds for an attempt at this key."""
+        return self._plan.timeouts.get(turn.key.variant, self._plan.timeout)
 
     def _settle(self, turn: Turn, attempted: Attempted) -> None:
         if self._has_budget:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from paceline.engine.budget import Budget
@@ -28,6 +28,8 @@ class Plan:
     """Evaluator calls at once; None is as many as cases in progress."""
     timeout: float | None = 1800.0
     """Seconds for one attempt."""
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    """The same for variants whose task says so itself."""
     case_timeout: float | None = None
     """Seconds from a key's setup to its output, retries and their waiting included."""
     evaluator_timeout: float | None = 600.0

@@ -131,6 +131,8 @@ class Work(msgspec.Struct, eq=False):
     """Seconds for which the executor has had it wait."""
     counted: dict[str, int | float] = {}
     """What the attempt has counted so far, where that can be seen: it is not lost when it is cut off."""
+    noted: dict[str, Any] = {}
+    """The attributes that it has noted so far, likewise."""
     abandoned: int = 0
     """Threads that the executor could not end when it was told to give the attempt up."""
     calls: int = 0

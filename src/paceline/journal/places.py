@@ -24,6 +24,12 @@ class Places:
     """Bodies of model calls, see `bodies`."""
 
     @property
+    def files(self) -> Path:
+        """Directory of what tasks keep in files: what commands have printed, and the patches they made."""
+        single = self.journal.name != "journal.jsonl"
+        return self.journal.with_name(f"{self.journal.name}.files" if single else "files")
+
+    @property
     def lock(self) -> Path:
         return self.journal.with_name(f"{self.journal.name}.lock")
 

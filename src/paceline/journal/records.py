@@ -238,6 +238,7 @@ class AttemptLine(_Line, frozen=True, kw_only=True, tag="attempt", gc=False):
     waited: float = 0.0
     retry_in: float = 0.0
     metrics: dict[str, int | float] = {}
+    attributes: msgspec.Raw = NOTHING
 
 
 class OutputLine(_Line, frozen=True, kw_only=True, tag="output", gc=False):

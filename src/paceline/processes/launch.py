@@ -96,7 +96,7 @@ class Printed:
         """What was kept."""
         if self.content is not None:
             return self.content
-        return self.path.read_bytes() if self.path is not None else b""
+        return self.path.read_bytes() if self.path is not None and self.size else b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

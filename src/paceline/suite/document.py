@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from paceline.errors import SuiteError
 from paceline.settings import at, nearest
+from paceline.suite.commands import CommandsOf, commands_of
 from paceline.suite.evaluators import Place, build_evaluators, evaluator_class
 from paceline.suite.models import PARTS, ModelsOf, is_model, on_models_named
 from paceline.suite.schema import PROPERTIES, check_shape
@@ -61,7 +62,7 @@ def _note_lines(node: Any, prefix: str, lines: dict[str, int], shown: str) -> No
 
 def says_what_to_run(document: Document) -> bool:
     """Whether a file is more than a dataset."""
-    return any(key in document.values for key in ("task", "variants", "model", *PARTS))
+    return any(key in document.values for key in ("task", "variants", "model", *PARTS, "command"))
 
 
 def from_document(document: Document, path: Path, shown: str, *, models: Sequence[str] = ()) -> Suite:
@@ -76,9 +77,15 @@ def from_document(document: Document, path: Path, shown: str, *, models: Sequenc
                 f"{where}: a suite has no key {key!r}{nearest(str(key), PROPERTIES)}",
                 hint=f"its keys are {', '.join(PROPERTIES)}",
             )
-        check_shape(key, value, where, has_model=values.get("model") is not None)
+        has = values.get("model") is not None or values.get("command") is not None
+        check_shape(key, value, where, has_common=has)
     base = path.parent
-    said = _models_of(values, base, lambda key: at(shown, lines.get(key, 0)))
+
+    def place(key: str) -> str:
+        return at(shown, lines.get(key, 0))
+
+    said = _models_of(values, base, place)
+    commands = commands_of(values, base, place)
 
     def load(written: str, key: str) -> Any:
         if is_model(written):
@@ -100,7 +107,7 @@ def from_document(document: Document, path: Path, shown: str, *, models: Sequenc
     return Suite(
         name=values.get("name") or "",
         dataset=_dataset_of(values, shown),
-        task=_task_of(values, load, said),
+        task=_task_of(values, load, said, commands),
         evaluators=build_evaluators(
             values.get("evaluators") or (),
             custom,
@@ -108,7 +115,7 @@ def from_document(document: Document, path: Path, shown: str, *, models: Sequenc
         ),
         custom_evaluators=custom,
         lifecycle=load(values["lifecycle"], "lifecycle") if values.get("lifecycle") else None,
-        variants=_variants_of(values.get("variants") or {}, load, said),
+        variants=_variants_of(values.get("variants") or {}, load, said, commands),
         map=values.get("map") or {},
         metadata=values.get("metadata"),
         repeat=values.get("repeat"),
@@ -160,23 +167,28 @@ def _names_model(said: object) -> bool:
 
 
 def _task_of(
-    values: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf
+    values: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf, commands: CommandsOf
 ) -> Callable[..., Any] | None:
     if values.get("task"):
         task: Callable[..., Any] = load(values["task"], "task")
         return task
-    # With variants, it is what these have in common.
-    return None if models.model is None or values.get("variants") else models.task()
+    if values.get("variants"):
+        return None  # what is said at the top is what these have in common
+    if commands.command is not None:
+        return commands.task()
+    return None if models.model is None else models.task()
 
 
 def _variants_of(
-    written: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf
+    written: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf, commands: CommandsOf
 ) -> dict[str, Callable[..., Any]]:
-    """Each variant is a task, a task with some of its arguments given, or a model."""
+    """Each variant is a task, a task with some of its arguments given, a command or a model."""
     variants: dict[str, Callable[..., Any]] = {}
     for name, said in written.items():
         key = f"variants.{name}"
-        if (task := models.variant(name, said)) is not None:
+        if (command := commands.variant(name, said)) is not None:
+            variants[name] = command
+        elif (task := models.variant(name, said)) is not None:
             variants[name] = task
         elif isinstance(said, str):
             variants[name] = load(said, key)

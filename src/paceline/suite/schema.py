@@ -35,6 +35,128 @@ MODEL_PARTS: Final[dict[str, dict[str, Any]]] = {
     "tools": {**_LIST, "description": "Tools that a model is offered; else those of a case, if it has any."},
     "schema": {"type": "object", "description": "JSON schema of the answer that a model has to give."},
 }
+_TEXTS: Final = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_DURATION: Final = {"type": ["number", "string"]}
+_SIZE: Final = {"type": ["integer", "string"]}
+_CONTAINER: Final = {
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "object",
+            "properties": {
+                "image": {"type": "string"},
+                "mounts": {"type": "array", "items": {"type": "string"}},
+                "network": {"type": "string"},
+                "user": {"type": "string"},
+                "workdir": {"type": "string"},
+                "cpus": {"type": "number"},
+                "options": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["image"],
+            "additionalProperties": False,
+        },
+    ]
+}
+_COMMAND: Final = {
+    **_TEXTS,
+    "description": "A program with its arguments, or a text for a shell; places are `{{ inputs.field }}`.",
+}
+COMMAND_PARTS: Final[dict[str, dict[str, Any]]] = {
+    "stdin": {"type": "string", "description": "What the command reads."},
+    "env": {
+        "type": "object",
+        "additionalProperties": {"type": ["string", "number"]},
+        "description": "Variables of its environment.",
+    },
+    "pass_env": {
+        **_TEXTS,
+        "description": "Variables of ours that it is given: names, or patterns such as `AWS_*`.",
+    },
+    "cwd": {"type": "string", "description": "The folder that it starts in, from its workspace."},
+    "setup": {**_TEXTS, "description": "Shell commands that are run in the workspace before it."},
+    "timeout": {**_DURATION, "description": "How long an attempt may take, in place of the run's setting."},
+    "setup_timeout": {**_DURATION, "description": "How long a setup command may take; 30m by itself."},
+    "grace": {**_DURATION, "description": "Between TERM and KILL when it is ended; 3s by itself."},
+    "output": {
+        "anyOf": [
+            {"enum": ["stdout", "diff"]},
+            {
+                "type": "object",
+                "properties": {"file": {"type": "string"}, "json": {"type": "string"}},
+                "additionalProperties": False,
+                "minProperties": 1,
+            },
+        ],
+        "description": "Where its answer is: `stdout`, `diff`, `{file: out.txt}`, `{json: result.answer}`.",
+    },
+    "exit_codes": {
+        "anyOf": [{"const": "any"}, {"type": "array", "items": {"type": "integer"}}],
+        "description": "Exit codes that are no failure; [0] by itself.",
+    },
+    "workspace": {
+        "anyOf": [
+            {"enum": ["empty", "none"]},
+            {
+                "type": "object",
+                "properties": {
+                    "template": {"type": "string"},
+                    "repository": {"type": "string"},
+                    "commit": {"type": "string"},
+                    "archive": {"type": "string"},
+                    "strip": {"type": "integer"},
+                },
+                "additionalProperties": False,
+            },
+        ],
+        "description": "What the folder of each attempt is made from.",
+    },
+    "files": {
+        "anyOf": [{"type": "string"}, {"type": "object"}],
+        "description": "Files that are written into the workspace: names with contents.",
+    },
+    "keep": {
+        "enum": ["never", "failed", "always"],
+        "description": "Which workspaces stay, in the run directory. Their patch always does.",
+    },
+    "limits": {
+        "type": "object",
+        "properties": {
+            "memory": _SIZE,
+            "processes": {"type": "integer"},
+            "cpu": _DURATION,
+            "file_size": _SIZE,
+            "open_files": {"type": "integer"},
+        },
+        "additionalProperties": False,
+        "description": "What each attempt may use.",
+    },
+    "output_limit": {**_SIZE, "description": "How much of stdout and stderr is kept, each; 16MiB by itself."},
+    "gateway": {
+        "type": "boolean",
+        "description": "Whether its model calls go by the gateway; true by itself, where calls are paced.",
+    },
+    "allow": {
+        "type": "object",
+        "description": "What each attempt may use of models, by the gateway: calls, tokens, usd, models.",
+    },
+    "docker": {**_CONTAINER, "description": "Run it in a container of this image."},
+    "podman": {**_CONTAINER, "description": "The same with podman."},
+    "bubblewrap": {
+        "anyOf": [
+            {"type": "boolean"},
+            {
+                "type": "object",
+                "properties": {
+                    "network": {"type": "boolean"},
+                    "readable": {"type": "array", "items": {"type": "string"}},
+                    "writable": {"type": "array", "items": {"type": "string"}},
+                },
+                "additionalProperties": False,
+            },
+        ],
+        "description": "Run it where it sees its workspace and the system, and not your files.",
+    },
+}
 PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "$schema": {"type": "string", "description": "Where editors find this schema."},
     "name": {
@@ -63,6 +185,8 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "task": {**_OBJECT, "description": "What is under test: `module:function` or `file.py:function`."},
     "model": {**_MODEL, "description": f"{_MODEL['description']} It is asked in place of a `task`."},
     **MODEL_PARTS,
+    "command": {**_COMMAND, "description": f"{_COMMAND['description']} It is run in place of a `task`."},
+    **COMMAND_PARTS,
     "variants": {
         "type": "object",
         "additionalProperties": {
@@ -75,9 +199,15 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
                     "additionalProperties": False,
                     "minProperties": 1,
                 },
+                {
+                    "type": "object",
+                    "properties": {"command": _COMMAND, **COMMAND_PARTS},
+                    "additionalProperties": False,
+                    "minProperties": 1,
+                },
             ]
         },
-        "description": "Several tasks or models by name, in place of one.",
+        "description": "Several tasks, models or commands by name, in place of one.",
     },
     "lifecycle": {**_OBJECT, "description": "A CaseLifecycle: `module:Class` or `file.py:Class`."},
     "map": {
@@ -101,28 +231,29 @@ _SHAPES: Final[Mapping[str, tuple[type, str]]] = {
 }
 
 
-def check_shape(key: str, value: object, where: str, *, has_model: bool = False) -> None:
-    """Refuse a value that is not of the shape of its key; `has_model`: whether the file names a model."""
-    if "type" not in PROPERTIES[key]:
-        return  # of several shapes: whoever reads it says what is wrong
+def check_shape(key: str, value: object, where: str, *, has_common: bool = False) -> None:
+    """Refuse a value that is not of the shape of its key; `has_common`: whether variants have a model or a
+    command in common."""
+    if not isinstance(PROPERTIES[key].get("type"), str) or key in COMMAND_PARTS:
+        return  # of several shapes, or not ours: whoever reads it says what is wrong
     kind, words = _SHAPES[PROPERTIES[key]["type"]]
     if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
         raise SuiteError(f"{where}: {key} wants {words}", hint=PROPERTIES[key]["description"])
     if key == "variants" and isinstance(value, dict):
         for name, said in value.items():
-            _check_variant(name, said, where, has_model=has_model)
+            _check_variant(name, said, where, has_common=has_common)
 
 
-def _check_variant(name: str, said: object, where: str, *, has_model: bool) -> None:
+def _check_variant(name: str, said: object, where: str, *, has_common: bool) -> None:
     match said:
         case str() | {"task": str()}:
             return
-        case dict() if "task" not in said and ("model" in said or (has_model and said)):
+        case dict() if "task" not in said and ("model" in said or "command" in said or (has_common and said)):
             return
     raise SuiteError(
-        f"{where}: variant {name!r} names neither a task nor a model",
+        f"{where}: variant {name!r} names neither a task nor a model nor a command",
         hint=f"`{name}: app.py:answer`, `{name}: {{task: app.py:answer, loud: true}}`, "
-        f"or `{name}: {{model: openai:gpt-5.4-mini}}`",
+        f"`{name}: {{model: openai:gpt-5.4-mini}}`, or `{name}: {{command: [my-agent]}}`",
     )
 
 

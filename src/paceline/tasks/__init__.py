@@ -1,4 +1,4 @@
-"""What can be under test: a Python callable, sync or async, or a model."""
+"""What can be under test: a Python callable, sync or async, a command, or a model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from paceline.tasks.callable import CallableTask
 from paceline.tasks.notes import increment_eval_metric, set_eval_attribute, tool_call
 
 if TYPE_CHECKING:
+    from paceline.tasks.command import CommandTask
     from paceline.tasks.model import ModelTask
 
-__all__ = ["CallableTask", "ModelTask", "increment_eval_metric", "set_eval_attribute", "tool_call"]
+__all__ = [
+    "CallableTask",
+    "CommandTask",
+    "ModelTask",
+    "increment_eval_metric",
+    "set_eval_attribute",
+    "tool_call",
+]
 
 
 def __getattr__(name: str) -> object:
-    if name != "ModelTask":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from paceline.tasks.model import ModelTask  # whoever tests no model loads no models
+    if name == "ModelTask":
+        from paceline.tasks.model import ModelTask  # whoever tests no model loads no models
 
-    return ModelTask
+        return ModelTask
+    if name == "CommandTask":
+        from paceline.tasks.command import CommandTask
+
+        return CommandTask
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ from paceline.errors import UsageError
 class CallableTask:
     """A task made of any callable with one argument, the inputs."""
 
-    __slots__ = ("call", "is_async", "name", "version")
+    __slots__ = ("call", "is_async", "name", "needs_place", "timeout", "version")
 
     def __init__(self, call: Callable[[Any], Any], *, name: str | None = None) -> None:
         if not callable(call):
@@ -31,6 +31,11 @@ class CallableTask:
         self.name = name or name_of(call)
         version = getattr(call, "version", None)
         self.version = version if isinstance(version, str) else None
+        timeout = getattr(call, "timeout", None)
+        self.timeout = float(timeout) if isinstance(timeout, int | float) and timeout > 0 else None
+        """Seconds for an attempt, where the task itself says so."""
+        self.needs_place = getattr(call, "needs_place", False) is True
+        """Whether it is told which attempt it is, see `attempt`."""
 
 
 def name_of(call: Callable[..., Any]) -> str:

@@ -44,22 +44,26 @@ class Place(NamedTuple):
 
     path: tuple[str | int, ...]
     written: str
+    root: str = ROOT
 
 
 class Template:
     """A text with places, taken apart once."""
 
-    __slots__ = ("pieces", "source")
+    __slots__ = ("pieces", "roots", "source", "where")
 
-    def __init__(self, source: str, *, where: str = "the prompt") -> None:
+    def __init__(self, source: str, *, where: str = "the prompt", roots: Sequence[str] = (ROOT,)) -> None:
+        """`roots`: what places may begin with, where there is more than inputs to fill them from."""
         self.source = source
-        self.pieces: tuple[str | Place, ...] = tuple(_pieces(source, where))
+        self.where = where
+        self.roots = tuple(roots)
+        self.pieces: tuple[str | Place, ...] = tuple(_pieces(source, where, self.roots))
 
     def __repr__(self) -> str:
         return f"Template({self.source!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Template, (self.source,)
+        return _made, (self.source, self.where, self.roots)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -68,8 +72,13 @@ class Template:
 
     def fill(self, inputs: Any) -> str:
         """The text for these inputs; `MissingField` if they do not have what it wants."""
+        return self.fill_from({ROOT: inputs})
+
+    def fill_from(self, values: Mapping[str, Any]) -> str:
+        """The same where places have other roots, too."""
         return "".join(
-            piece if isinstance(piece, str) else as_text(found(inputs, piece)) for piece in self.pieces
+            piece if isinstance(piece, str) else as_text(found(values[piece.root], piece, self.where))
+            for piece in self.pieces
         )
 
     def only_place(self) -> Place | None:
@@ -80,26 +89,28 @@ class Template:
         return None
 
 
-def found(inputs: Any, place: Place) -> Any:
-    """The value at a place."""
-    value, walked = inputs, ROOT
+def _made(source: str, where: str, roots: tuple[str, ...]) -> Template:
+    return Template(source, where=where, roots=roots)
+
+
+def found(inputs: Any, place: Place, where: str = "the prompt") -> Any:
+    """The value at a place, in what its root stands for."""
+    value, walked = inputs, place.root
     for step in place.path:
         if isinstance(step, int) and isinstance(value, Sequence) and not isinstance(value, str | bytes):
             if step >= len(value):
-                raise MissingField(f"the prompt wants {place.written}, and {walked} has {len(value)} items")
+                raise MissingField(f"{where} wants {place.written}, and {walked} has {len(value)} items")
             value = value[step]
         else:
             fields = fields_of(value)
             if fields is None:
                 kind = type(value).__name__
-                raise MissingField(
-                    f"the prompt wants {place.written}, and {walked} is a {kind} without fields"
-                )
+                raise MissingField(f"{where} wants {place.written}, and {walked} is a {kind} without fields")
             name = str(step)
             if name not in fields:
                 known = [str(field) for field in fields]
                 told = f"{_listed(known)}{nearest(name, known)}"
-                raise MissingField(f"the prompt wants {place.written}, and {walked} has {told}")
+                raise MissingField(f"{where} wants {place.written}, and {walked} has {told}")
             value = fields[name]
         walked += f"[{step}]" if isinstance(step, int) else f".{step}"
     return value
@@ -133,7 +144,7 @@ def _with_fields(value: Any) -> Any:
     return dict(fields)
 
 
-def _pieces(source: str, where: str) -> list[str | Place]:
+def _pieces(source: str, where: str, roots: tuple[str, ...]) -> list[str | Place]:
     pieces: list[str | Place] = []
     end = 0
     for match in _BRACES.finditer(source):
@@ -141,13 +152,13 @@ def _pieces(source: str, where: str) -> list[str | Place]:
         if not _MEANT.fullmatch(inside):
             continue  # JSON, LaTeX, and whatever else has double braces
         pieces.append(source[end : match.start()])
-        pieces.append(match[0][1:] if escaped else _place(inside, match[0], where))
+        pieces.append(match[0][1:] if escaped else _place(inside, match[0], where, roots))
         end = match.end()
     pieces.append(source[end:])
     return [piece for piece in pieces if piece != ""]
 
 
-def _place(inside: str, written: str, where: str) -> Place:
+def _place(inside: str, written: str, where: str, roots: tuple[str, ...]) -> Place:
     path = _PATH.fullmatch(inside)
     if path is None:
         raise UsageError(
@@ -155,16 +166,17 @@ def _place(inside: str, written: str, where: str) -> Place:
             hint='places are {{ inputs }}, {{ inputs.field }}, {{ inputs["a field"] }}, {{ inputs.all[0] }}; '
             "meant literally, it is written with a backslash in front",
         )
-    if path[1] != ROOT:
+    if path[1] not in roots:
+        others = f", {', '.join(f'`{root}`' for root in roots[1:])}" if roots[1:] else ""
         raise UsageError(
-            f"{where} has {written}, and there is nothing but `inputs`",
+            f"{where} has {written}, and there is nothing but `{ROOT}`{others}",
             hint=f"write {{{{ inputs.{inside} }}}}; meant literally, \\{written}",
         )
     steps = tuple(
         int(number) if number else name or quoted or single
         for name, number, quoted, single in _STEP.findall(path[2])
     )
-    return Place(steps, inside)
+    return Place(steps, inside, path[1])
 
 
 def _listed(names: list[str]) -> str:

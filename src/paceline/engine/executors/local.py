@@ -7,20 +7,23 @@ becomes data here, `SystemExit` and `KeyboardInterrupt` included; only the cance
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import Context, copy_context
+from dataclasses import replace
 from typing import Any
 
 from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.clock import Clock, SystemClock
 from paceline.engine.contexts import awaited_once, called_in, in_context
-from paceline.engine.executors.places import Places
+from paceline.engine.executors.places import Places, clock_held
 from paceline.engine.failures import classify, describe, retry_after
 from paceline.engine.ports import Attempted, Work
 from paceline.engine.threads import LeftBehind, Threads
 from paceline.pace.calls import current_listener
+from paceline.tasks.attempt import Attempt, RunPlace, current_attempt
 from paceline.tasks.callable import CallableTask
 from paceline.tasks.notes import Notes, current_notes
 
@@ -40,8 +43,10 @@ class LocalExecutor:
         around: Around | None = None,
         clock: Clock | None = None,
         listens: bool = False,
+        place: RunPlace | None = None,
     ) -> None:
-        """`listens`: there are doors in this process, which tell what calls an attempt makes."""
+        """`listens`: there are doors in this process, which tell what calls an attempt makes. `place`: what
+        tasks are told of the run that ask for it."""
         self._tasks = tasks
         self._listens = listens
         self._threads = Threads(concurrency, name="paceline-task")
@@ -49,6 +54,7 @@ class LocalExecutor:
         self._around = around
         self._now = (clock or SystemClock()).now
         self._places = Places(concurrency, self._now)
+        self._place = place
 
     @property
     def left_behind(self) -> int:
@@ -67,10 +73,13 @@ class LocalExecutor:
         notes = Notes()
         context = copy_context()
         context.run(current_notes.set, notes)
-        work.counted = notes.metrics
+        work.counted, work.noted = notes.metrics, notes.attributes
         calls = CallsOfAttempt(work, self._now) if self._listens else None
         if calls is not None:
             context.run(current_listener.set, calls)
+        task = self._tasks[work.key.variant]
+        if task.needs_place and self._place is not None:
+            context.run(current_attempt.set, self._told(work, self._place))
         started, before = self._now(), work.waited
 
         def seconds() -> float:
@@ -78,7 +87,7 @@ class LocalExecutor:
             return max(self._now() - started - (work.waited - before), 0.0)
 
         try:
-            output = await self._call(context, self._tasks[work.key.variant], work)
+            output = await self._call(context, task, work)
         except asyncio.CancelledError as error:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr]  # this is one
                 raise  # the caller's wish, or the task cancelled itself: the lane can tell
@@ -106,6 +115,11 @@ class LocalExecutor:
         attempted.trajectory = notes.steps or (calls.trajectory if calls is not None else None)
         return attempted if calls is None else calls.judge(attempted)
 
+    def _told(self, work: Work, place: RunPlace) -> Attempt:
+        """What a task may know of its attempt."""
+        held = functools.partial(clock_held, work, self._now)
+        return Attempt(key=work.key, number=work.attempt, run=place, clock_held=held)
+
     async def _call(self, context: Context, task: CallableTask, work: Work) -> Any:
         if self._around is not None:
             return await in_context(context, self._surrounded(self._around(work), task, work))
@@ -131,7 +145,9 @@ class LocalExecutor:
     async def _surrounded(
         self, around: AbstractContextManager[object], task: CallableTask, work: Work
     ) -> Any:
-        with around:
+        with around as trace:
+            if (attempt := current_attempt.get()) is not None:
+                current_attempt.set(replace(attempt, environ=lambda: getattr(trace, "environ", {})))
             if task.is_async:
                 return await task.call(work.inputs)
             return await self._call_sync(copy_context(), task, work)

@@ -33,6 +33,7 @@ from paceline.engine.ports import Attempted, Work
 from paceline.engine.threads import Threads
 from paceline.errors import UsageError
 from paceline.journal.records import ErrorFacts
+from paceline.tasks.attempt import RunPlace
 from paceline.tasks.callable import CallableTask
 
 START_LIMIT: Final = 300.0
@@ -73,10 +74,13 @@ class ProcessExecutor:
         concurrency: int,
         around: AroundElsewhere | None = None,
         doors: Doors | None = None,
+        place: RunPlace | None = None,
     ) -> None:
-        """`doors`: opens in each child the doors that tell what calls an attempt makes."""
+        """`doors`: opens in each child the doors that tell what calls an attempt makes. `place`: what tasks
+        are told of the run that ask for it."""
         self._tasks = tasks
         self._doors = doors
+        self._place = place
         self._around = around
         self._threads = Threads(concurrency, name="paceline-process")
         self._places = Places(concurrency, time.monotonic)
@@ -169,7 +173,7 @@ class ProcessExecutor:
                 self._give_up(worker)  # whoever needs it will find out why
 
     def _new_worker(self) -> _Worker:
-        worker = _Worker(self._shipped, self._doors)
+        worker = _Worker(self._shipped, self._doors, self._place)
         self._all.add(worker)
         return worker
 
@@ -191,12 +195,12 @@ class ProcessExecutor:
 class _Worker:
     """One child process and the pipe to it. What blocks is called on a thread."""
 
-    def __init__(self, shipped: Mapping[str, Shipped], doors: Doors | None) -> None:
+    def __init__(self, shipped: Mapping[str, Shipped], doors: Doors | None, place: RunPlace | None) -> None:
         spawn = multiprocessing.get_context("spawn")
         self._pipe, self._theirs = spawn.Pipe()
         self._process: SpawnProcess = spawn.Process(
             target=serve,
-            args=(self._theirs, dict(shipped), list(sys.path), doors),
+            args=(self._theirs, dict(shipped), list(sys.path), doors, place),
             daemon=True,
             name="paceline-worker",
         )
@@ -223,7 +227,7 @@ class _Worker:
         """Have an attempt carried out, with these environment variables besides; `calls` hears of its
         calls."""
         try:
-            request = pickle.dumps((work.key.variant, work.inputs, environ, work.tape))
+            request = pickle.dumps((work.key, work.attempt, work.inputs, environ, work.tape))
         except BaseException as error:
             return Attempted(error=describe(error), exception=error)
         try:

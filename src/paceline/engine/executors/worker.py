@@ -31,6 +31,7 @@ from paceline.engine.loop import finish, new_loop
 from paceline.journal.records import ErrorClass, ErrorFacts
 from paceline.pace.calls import Call, current_listener
 from paceline.pace.tape import Tape
+from paceline.tasks.attempt import Attempt, RunPlace, current_attempt
 from paceline.tasks.callable import CallableTask, name_of
 from paceline.tasks.notes import Notes, current_notes
 from paceline.usercode import load_file
@@ -111,7 +112,11 @@ class Teller:
 
 
 def serve(
-    pipe: Connection, shipped: Mapping[str, Shipped], path: list[str], doors: Doors | None = None
+    pipe: Connection,
+    shipped: Mapping[str, Shipped],
+    path: list[str],
+    doors: Doors | None = None,
+    place: RunPlace | None = None,
 ) -> None:
     """Carry out attempts until the pipe is closed or the parent is gone."""
     _stand_alone()
@@ -129,7 +134,7 @@ def serve(
                 return
             teller = Teller(mouth, serial) if doors is not None else None
             current_listener.set(teller)
-            mouth.say(_answer(request, tasks, loop, teller))
+            mouth.say(_answer(request, tasks, loop, teller, place))
 
 
 def _stand_alone() -> None:
@@ -171,16 +176,19 @@ def _answer(
     tasks: Mapping[str, CallableTask | ErrorFacts],
     loop: asyncio.AbstractEventLoop,
     teller: Teller | None,
+    place: RunPlace | None,
 ) -> Answer:
     try:
-        variant, inputs, environ, tape = pickle.loads(request)  # from our own parent
+        key, number, inputs, environ, tape = pickle.loads(request)  # from our own parent
     except BaseException as error:
         return Answer(NO_OUTPUT, describe(error))
     if teller is not None:
         teller.tape = tape
-    task = tasks[variant]
+    task = tasks[key.variant]
     if isinstance(task, ErrorFacts):
         return Answer(NO_OUTPUT, task)
+    if place is not None:
+        current_attempt.set(Attempt(key=key, number=number, run=place))
     with _environment(environ):
         return _attempt(task, inputs, loop)
 
