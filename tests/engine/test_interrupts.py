@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from paceline import Case, Dataset
 from paceline.engine.interrupts import SIGNALS, in_hand, interrupts
+from paceline.engine.loop import run_to_end
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
 
-def listening(main: Any) -> list[str]:
+def on_asyncios_loop(main: Any) -> None:
+    asyncio.run(main())
+
+
+def listening(main: Any, run: Any = on_asyncios_loop) -> list[str]:
     """What a run would be told while `main` goes on."""
     told: list[str] = []
 
@@ -32,7 +40,7 @@ def listening(main: Any) -> list[str]:
             await main()
             assert len(came) == len(told)
 
-    asyncio.run(whole())
+    run(whole)
     return told
 
 
@@ -90,6 +98,7 @@ def test_on_a_thread_signals_are_somebody_elses() -> None:
 
 THIRD = """
 import asyncio, os, signal, time
+from paceline import Case, Dataset
 from paceline.engine.interrupts import interrupts
 
 async def main():
@@ -114,3 +123,54 @@ def test_the_third_goes_at_once() -> None:
     )
     assert done.returncode == 130
     assert done.stdout.splitlines() == ["SIGINT received", "SIGINT received twice"]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("where", ["on the loop", "on a thread"])
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_process_that_a_task_forks_is_ended_by_signals_and_the_run_hears_nothing(
+    number: signal.Signals, where: str
+) -> None:
+    codes: list[int] = []
+
+    def fork_and_end() -> None:
+        child = os.fork()
+        if not child:
+            try:
+                time.sleep(60)
+            except KeyboardInterrupt:  # what Python does by itself
+                os._exit(77)
+            os._exit(0)
+        time.sleep(0.05)
+        os.kill(child, number)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    async def main() -> None:
+        if where == "on a thread":
+            await asyncio.to_thread(fork_and_end)
+        else:
+            fork_and_end()
+        await asyncio.sleep(0.02)
+
+    assert listening(main, run_to_end) == []
+    assert codes == [77 if number is signal.SIGINT else -number]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_pool_of_processes_within_a_task_comes_to_its_end() -> None:
+    """Its `terminate` sends SIGTERM, and waits for those that it was sent to."""
+    forking = multiprocessing.get_context("fork")
+
+    def work(n: int) -> int:
+        worker = forking.Process(target=time.sleep, args=(60,))
+        worker.start()
+        worker.terminate()
+        worker.join(30)
+        assert worker.exitcode == -signal.SIGTERM
+        return n
+
+    dataset = Dataset(name="pools", cases=[Case(inputs=n) for n in range(8)])
+    report = dataset.evaluate_sync(work, journal=False, max_concurrency=4, timeout=60, progress=False)
+    assert [failure.error_message for failure in report.failures] == []
