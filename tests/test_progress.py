@@ -29,6 +29,7 @@ from paceline.progress import (
     PlainProgress,
     QuietProgress,
     TerminalProgress,
+    activity,
     clock_time,
     in_words,
     progress_for,
@@ -88,6 +89,19 @@ def test_where_they_are_not_known_the_rate_has_to_do() -> None:
     assert seconds_left(Gauge(expected=5, done=5), slots=10, rate=0.0) == 0.0
     stragglers = Gauge(expected=100, done=97, in_flight=3)
     assert seconds_left(stragglers, slots=10, rate=5.0) is None, "how long the last ones take, no rate tells"
+
+
+def test_where_calls_wait_for_limits_work_is_not_what_the_time_goes_by() -> None:
+    limited = Gauge(expected=100, done=50, expected_work=50.0, longest_left=1.0, queued=40)
+    assert seconds_left(limited, slots=50, rate=5.0) == 10.0
+    assert seconds_left(limited, slots=50, rate=0.0) == 1.0
+    slow = Gauge(expected=100, done=50, expected_work=5000.0, longest_left=1.0, queued=40)
+    assert seconds_left(slow, slots=50, rate=50.0) == 100.0
+
+
+def test_calls_that_wait_are_told_beside_what_runs() -> None:
+    assert activity(Gauge(in_flight=50, queued=38)) == "50 running · 38 calls waiting for limits"
+    assert activity(Gauge(in_flight=1, queued=1)) == "1 running · 1 call waiting for limits"
 
 
 @given(

@@ -89,8 +89,9 @@ def seconds_left(gauge: Gauge, *, slots: int, rate: float) -> float | None:
     """How long the run will still take, or None while nobody can tell.
 
     Where durations are known, it is the work that remains, shared by the slots, and never less than the
-    longest case that remains. Else the rate so far has to do, as long as cases wait for their turn: it says
-    nothing about how long those will take that are the last.
+    longest case that remains. Where calls wait for limits, slots say too little: it is never less than the
+    rate so far says, either. Where durations are not known that rate has to do, as long as cases wait for
+    their turn: it says nothing about how long those will take that are the last.
     """
     if gauge.expected is None:
         return None
@@ -99,7 +100,8 @@ def seconds_left(gauge: Gauge, *, slots: int, rate: float) -> float | None:
         return 0.0
     if gauge.expected_work > 0:
         shared = gauge.expected_work / max(1, min(slots, left))
-        return max(shared, min(gauge.longest_left, gauge.expected_work))
+        at_this_rate = left / rate if gauge.queued and rate > 0 else 0.0
+        return max(shared, min(gauge.longest_left, gauge.expected_work), at_this_rate)
     waiting = left - gauge.in_flight - gauge.scoring - gauge.retrying
     return left / rate if rate > 0 and waiting > 0 else None
 
@@ -119,6 +121,8 @@ def activity(gauge: Gauge) -> str:
     """What is going on right now."""
     parts = [(gauge.in_flight, "running"), (gauge.scoring, "scoring"), (gauge.retrying, "waiting to retry")]
     now = [f"{number:,} {word}" for number, word in parts if number]
+    if gauge.queued:
+        now.append(f"{gauge.queued:,} {'call' if gauge.queued == 1 else 'calls'} waiting for limits")
     if gauge.retries:
         now.append(f"{gauge.retries:,} {'retry' if gauge.retries == 1 else 'retries'}")
     if gauge.waited >= 1:

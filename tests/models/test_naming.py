@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,3 +221,15 @@ def test_without_the_sdk_the_command_that_installs_it_is_named(
 ) -> None:
     monkeypatch.setattr("paceline.models.hosted.find_spec", lambda _name: None)
     assert f"pip install 'paceline[{extra}]'" in unready(written)
+
+
+def test_an_sdk_that_cannot_be_loaded_is_told_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_sdk.py").write_text("raise ImportError('half of it is missing')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(Hosted, "sdk", "broken_sdk", raising=False)
+    monkeypatch.delattr("paceline.models.openai_chat.OpenAIChat.sdk")
+    said = unready("openai:m")
+    assert "needs the package broken_sdk, which cannot be loaded: half of it is missing" in said
+    assert "pip install --upgrade" in said

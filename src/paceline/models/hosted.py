@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
@@ -54,12 +55,21 @@ class Hosted(ABC):
         return f"<model {self.version}>"
 
     def check_ready(self) -> None:
-        """Whether there is an SDK and a key."""
+        """Whether there is an SDK and a key. The SDK is loaded here: it takes a second, and in the midst of a
+        run that would be a second in which nothing else happens.
+        """
         if find_spec(self.sdk) is None:
             raise UsageError(
                 f"{self.name} needs the package {self.sdk}, which is not installed",
                 hint=f"pip install 'paceline[{self.sdk}]'",
             )
+        try:
+            import_module(self.sdk)
+        except Exception as error:  # an installation that is broken, in whatever way
+            raise UsageError(
+                f"{self.name} needs the package {self.sdk}, which cannot be loaded: {error}",
+                hint=f"pip install --upgrade 'paceline[{self.sdk}]'",
+            ) from error
         if self.key_variable is not None and not self._key():
             self._without_key(self.key_variable)
 
