@@ -32,6 +32,8 @@ KEYS: Final[dict[str, str]] = {
     "not run does not count; the same as pass_rate where all was run",
     "pass_rate_run_interval": "its 95 % interval",
     "pass_rate_run_of": "its denominator",
+    "pass_at_k": "where cases repeat, and the run is whole: k, value (the chance that at least one of k "
+    "tries passes, estimated without bias, a mean over cases), n_cases",
     "coverage": "scored / expected",
     "error_rate": "ended without being scored / ended; of both, cancelled and skipped_budget are left out",
     "timeout_rate": "timed out / ended, with the denominator of error_rate",
@@ -170,6 +172,7 @@ def _passing(figures: Figures) -> dict[str, Any]:
         "pass_rate_run": figures.passed_of_run.rate,
         "pass_rate_run_interval": msgspec.to_builtins(figures.passed_of_run.interval),
         "pass_rate_run_of": figures.passed_of_run.of,
+        "pass_at_k": msgspec.to_builtins(figures.pass_at),
         "coverage": figures.coverage,
         "error_rate": figures.error_rate,
         "timeout_rate": figures.timeout_rate,

@@ -24,6 +24,7 @@ import msgspec
 
 from paceline.journal.records import PoolEnd
 from paceline.report.interval import Interval
+from paceline.report.repeats import PassAt
 from paceline.report.spending import Spending
 
 Verdict = Literal["empty", "incomplete", "errors", "complete"]
@@ -218,6 +219,11 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """The same without the keys that are not run; the headline itself where there are none."""
     passed_of_scored: Proportion
     """Of those completed."""
+    pass_at: list[PassAt]
+    """What repeats say: the chance that one of k tries passes.
+
+    Empty without repeats, with variants, and while the run is not whole.
+    """
     coverage: float | None
     """Scored, as a share of those expected."""
     error_rate: float | None

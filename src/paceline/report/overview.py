@@ -46,8 +46,7 @@ def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
     if figures.passed_of_scored.of and figures.passed_of_scored.of != of_run.of:
         yield "of completed", _rate(figures.passed_of_scored, f"coverage {percent(figures.coverage)}")
     yield "Cases", _counts(figures)
-    if 0 < figures.n_cases < figures.n + figures.n_begun:
-        yield "Repeats", _repeats(figures)
+    yield from _repeats(figures)
     if figures.n_unasserted:
         yield (
             "No assertion",
@@ -176,9 +175,15 @@ def _latency(latency: Spread) -> str:
     return f"{told}, of {counted(latency.n, 'output')}"
 
 
-def _repeats(figures: Figures) -> str:
-    told = f"{figures.n + figures.n_begun:,} results of {counted(figures.n_cases, 'different case')}"
-    return f"{told}; those of one case are not independent, so intervals go by the different cases"
+def _repeats(figures: Figures) -> Iterator[tuple[str, str]]:
+    if 0 < figures.n_cases < figures.n + figures.n_begun:
+        told = f"{figures.n + figures.n_begun:,} results of {counted(figures.n_cases, 'different case')}"
+        why = "those of one case are not independent, so intervals go by the different cases"
+        yield "Repeats", f"{told}; {why}"
+    if figures.pass_at:
+        told = ", ".join(f"pass@{each.k} {percent(each.value)}" for each in figures.pass_at)
+        cases = counted(min(each.n_cases for each in figures.pass_at), "case")
+        yield "pass@k", f"{told}: at least one of k tries passes, over {cases}"
 
 
 def _rate(proportion: Proportion, remark: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 from typing import Any
 
@@ -32,6 +32,7 @@ from paceline.report.interval import clustered, wilson
 from paceline.report.limits import limits_of
 from paceline.report.quantiles import spread
 from paceline.report.rehearsal import predicted
+from paceline.report.repeats import PassAt, all_pass_at_k
 from paceline.report.table import (
     CODES,
     CODES_WITH_OUTPUT,
@@ -200,7 +201,23 @@ def _passing(table: Table, expected: int, *, whole: bool) -> dict[str, Any]:
         "passed": headline,
         "passed_of_run": of_run,
         "passed_of_scored": _proportion(table, _ASSERTED),
+        "pass_at": _pass_at(table) if whole else [],
     }
+
+
+def _pass_at(table: Table) -> list[PassAt]:
+    """What repeats say; several variants are several answers, and no average of them is one."""
+    if table.groups is None or any(table.variants):
+        return []
+    return all_pass_at_k(tries_of(table))
+
+
+def tries_of(table: Table) -> list[tuple[int, int]]:
+    """Of each case: how many of its tries have passed, and how many there were."""
+    rows = _rows(table, _COUNTING, None)
+    if table.groups is None:
+        return [(int(table.verdict[row] == PASSED), 1) for row in rows]
+    return _groups(table, rows)
 
 
 def _without_interval(proportion: Proportion, *, of: int) -> Proportion:
@@ -222,14 +239,20 @@ def _proportion(
         counts = Counter(table.verdict[row] for row in rows)
         passed, of = counts[PASSED], counts.total()
         return Proportion(count=passed, of=of, rate=_share(passed, of), interval=wilson(passed, of))
+    groups = _groups(table, rows)
+    passed, of = sum(passes for passes, _size in groups), sum(size for _passes, size in groups)
+    return Proportion(count=passed, of=of, rate=_share(passed, of), interval=clustered(groups))
+
+
+def _groups(table: Table, rows: Iterable[int]) -> list[tuple[int, int]]:
+    """How many of these rows passed, and how many there are, of each case."""
+    assert table.groups is not None
     sizes: Counter[int] = Counter()
     passes: Counter[int] = Counter()
     for row in rows:
         sizes[table.groups[row]] += 1
         passes[table.groups[row]] += table.verdict[row] == PASSED
-    passed, of = passes.total(), sizes.total()
-    groups = [(passes[group], size) for group, size in sizes.items()]
-    return Proportion(count=passed, of=of, rate=_share(passed, of), interval=clustered(groups))
+    return [(passes[group], size) for group, size in sizes.items()]
 
 
 def _rows(table: Table, verdicts: frozenset[int], variant: int | None) -> Iterator[int]:

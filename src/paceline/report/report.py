@@ -33,7 +33,8 @@ from paceline.report.averages import ReportCaseAggregate, ReportCaseGroup, avera
 from paceline.report.document import document
 from paceline.report.figures import Figures, Verdict
 from paceline.report.reading import Reader, Rows
-from paceline.report.reckoning import expected_keys, figures_of
+from paceline.report.reckoning import expected_keys, figures_of, tries_of
+from paceline.report.repeats import average_pass_at_k
 from paceline.report.results import WITH_OUTPUT
 from paceline.report.rows import ReportCase, ReportCaseFailure, Row
 from paceline.report.table import CODES_WITH_OUTPUT, OPEN, fold
@@ -160,6 +161,17 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
         )
 
     # The figures
+
+    def pass_at_k(self, k: int) -> float | None:
+        """The chance that at least one of k tries passes, on average over cases (HumanEval's pass@k).
+
+        From as many repeats as there are, without bias. None while the run is not whole, of several variants,
+        and where no case has k repeats.
+        """
+        if self.verdict in ("empty", "incomplete") or any(self._table.variants):
+            return None
+        found = average_pass_at_k(tries_of(self._table), k)
+        return found.value if found is not None else None
 
     @cached_property
     def figures(self) -> Figures:
