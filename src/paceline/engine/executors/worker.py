@@ -31,6 +31,7 @@ from paceline.engine.loop import finish, new_loop
 from paceline.journal.records import ErrorClass, ErrorFacts
 from paceline.pace.calls import Call, current_listener
 from paceline.pace.tape import Tape
+from paceline.pace.turnstile import Turnstile
 from paceline.tasks.attempt import Attempt, RunPlace, current_attempt
 from paceline.tasks.callable import CallableTask, name_of
 from paceline.tasks.notes import Notes, current_notes
@@ -77,11 +78,21 @@ class Mouth:
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
-        self._lock = threading.Lock()
+        # No lock: an answer that nobody reads to its end is told of by a finalizer, which may run in the
+        # midst of saying something else, on the same thread.
+        self._inside: Turnstile[object] = Turnstile(self._send, _nothing_more)
 
     def say(self, words: object) -> None:
-        with self._lock:
+        """Say it after what was said before. Never waits for another thread."""
+        self._inside.leave(words)
+
+    def _send(self, words: object) -> None:
+        with suppress(OSError, ValueError):  # the parent has gone, and so will this process
             self._pipe.send(words)
+
+
+def _nothing_more() -> None:
+    pass
 
 
 class Teller:
@@ -107,8 +118,7 @@ class Teller:
         self._tell(News(self._serial, "ended", call))
 
     def _tell(self, news: News) -> None:
-        with suppress(OSError, ValueError):  # the parent has gone, and so will this process
-            self._mouth.say(news)
+        self._mouth.say(news)
 
 
 def serve(
