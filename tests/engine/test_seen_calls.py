@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from paceline.engine.budget import Budget
+from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.run import Run
 from paceline.journal.records import CallLine, OutcomeLine
 from paceline.pace.calls import Call, Usage, current_listener
@@ -152,3 +153,23 @@ def test_a_run_that_grows_wider_takes_more_cases_at_once() -> None:
     assert max(inside) == 8
     assert carried.run.places == 8
     assert not carried.run.full
+
+
+def test_a_call_that_is_forgotten_goes_on_record_after_what_the_loop_is_in_the_midst_of() -> None:
+    """A finalizer tells of it, which may run while the record itself is being written."""
+    on_record: list[int] = []
+
+    async def task(number: int) -> int:
+        listener = current_listener.get()
+        assert isinstance(listener, CallsOfAttempt)
+        listener.begun()
+        listener.forgotten(call(outcome="cancelled", usage=None, price=None))
+        on_record.append(listener._work.calls)
+        await asyncio.sleep(0)
+        on_record.append(listener._work.calls)
+        return number
+
+    carried = play(cases(1), task, listens=True)
+    assert [line.outcome for line in carried.of(CallLine)] == ["cancelled"]
+    assert on_record == [0, 1]
+    assert only(carried).outcome == "scored"

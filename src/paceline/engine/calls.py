@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from paceline.trajectory.folding import Trajectory
 
 _counting: Final = threading.RLock()
-"""One for all attempts: it is held for a few additions, and most attempts never need it. Reentrant: an answer
-that nobody reads to its end is told of by a finalizer, which may run in the midst of this."""
+"""One for all attempts: it is held for a few additions, and most attempts never need it. Reentrant: a call
+that is thrown away stops waiting in a finalizer, which may run in the midst of this."""
 
 METRIC_OF_USAGE: Final = {
     "input": "input_tokens",
@@ -85,6 +85,11 @@ class CallsOfAttempt:
         self._count(live=-1)
         if call is not None:
             self._on_the_loop(self._note, call)
+
+    def forgotten(self, call: Call | None) -> None:
+        """The same, told by a finalizer: what this thread is in the midst of comes first."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.ended, call)
 
     def _count(self, *, live: int = 0, waiting: int = 0) -> None:
         with _counting:

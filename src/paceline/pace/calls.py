@@ -91,7 +91,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Listener(Protocol):
-    """Who is told of the calls of one attempt. Called from any thread; must neither wait nor raise."""
+    """Who is told of the calls of one attempt. Called from any thread; must neither wait nor raise.
+
+    One that has a `forgotten`, with the arguments of `ended`, is told by it instead where a finalizer tells
+    of a call that nobody has ended: that may be in the midst of anything, on any thread.
+    """
 
     def begun(self) -> None:
         """A call is live."""

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from paceline.pace.events import Events, Opaque
 
-Ending = Literal["complete", "closed"]
-"""`closed`: by the caller, before its end."""
+Ending = Literal["complete", "closed", "forgotten"]
+"""`closed`: by the caller, before its end. `forgotten`: told by a finalizer, in the midst of anything."""
 
 
 class Passage:
@@ -81,7 +81,7 @@ class _Stream:
         self._passage = passage
 
     def __del__(self) -> None:
-        self._passage.end("closed")
+        self._passage.end("forgotten")
 
 
 class ThreadStream(_Stream):

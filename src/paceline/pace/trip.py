@@ -95,6 +95,8 @@ class Trip:
         self._first_token: float | None = None
         self._streamed = False
         self._simulated = False
+        self._forgotten = False
+        """Whether this is a finalizer, which runs in the midst of anything."""
         self._keeping = keeping_of(listener, seen, body)
 
     async def go(self, hands: Hands) -> Any:
@@ -110,8 +112,9 @@ class Trip:
         except NotOnTape as error:
             return self._turned_away(error)
         except BaseException as error:
+            self._forgotten = isinstance(error, GeneratorExit)
             self._abandon(error)
-            if not isinstance(error, GeneratorExit):  # then nobody waits any more, and nothing may
+            if not self._forgotten:  # then nobody waits any more, and nothing may
                 await hands.close()
             raise
 
@@ -286,6 +289,7 @@ class Trip:
 
     def _passed(self, how: Ending | BaseException, looked: Events | Opaque, headers: dict[str, str]) -> None:
         """A stream is over."""
+        self._forgotten = how == "forgotten"
         if looked.error is not None:
             reading = self._read_event(looked.error, headers)
         elif isinstance(how, Exception):
@@ -382,7 +386,8 @@ class Trip:
         """Heard once."""
         listener, self._listener = self._listener, None
         if listener is not None:
-            listener.ended(call)
+            tell = getattr(listener, "forgotten", listener.ended) if self._forgotten else listener.ended
+            tell(call)
             if self._keeping is not None and not (call is not None and call.replayed):
                 self._keeping.made()
 
