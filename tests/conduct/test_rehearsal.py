@@ -120,3 +120,10 @@ def test_a_model_that_the_simulated_provider_cannot_play_is_said_so(tmp_path: Pa
     report = SUMS.evaluate_sync(gemini, rehearse=True, journal=tmp_path / "run", retry_task=1)
     assert {failure.outcome for failure in report.failures} == {"task_error"}
     assert "cannot be rehearsed" in report.failures[0].error_message
+
+
+def test_a_rehearsal_in_which_no_call_was_seen_is_marked_all_the_same(tmp_path: Path) -> None:
+    report = SUMS.evaluate_sync(lambda question: "1", rehearse=True, journal=tmp_path / "run")
+    assert report.figures.simulated is None
+    assert report.figures.is_simulated
+    assert "SIMULATED" in report.render()

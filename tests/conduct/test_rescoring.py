@@ -15,6 +15,7 @@ from paceline import Case, Dataset, Report, rescore
 from paceline.errors import DatasetError, UsageError
 from paceline.evaluators import Equals, EqualsExpected, Evaluator, EvaluatorContext, IsInstance
 from paceline.journal import locate
+from paceline.tasks import ModelTask
 
 
 def doubled(n: int) -> int:
@@ -173,3 +174,19 @@ def test_expectations_that_meet_no_case_are_told(tmp_path: Path) -> None:
     theirs = results(tmp_path / "theirs.jsonl", {"id": "a", "output": 1})
     with pytest.raises(UsageError, match="nothing that is expected is about a case"):
         rescored(theirs, evaluators=[EqualsExpected()], expected={"b": 1})
+
+
+def test_what_a_simulated_provider_has_answered_is_no_result_either_when_it_is_scored_again(
+    tmp_path: Path,
+) -> None:
+    dataset = Dataset(name="sums", cases=[Case(name="a", inputs="What is 1 + 1?", expected_output="2")])
+    dataset.evaluate_sync(ModelTask("sim"), journal=tmp_path / "run")
+    for source, place in (("run", "again"), ("again", "thrice")):
+        report = rescore(
+            tmp_path / source, evaluators=[EqualsExpected()], journal=tmp_path / place, progress=False
+        )
+        assert report.pass_rate == 1.0
+        assert report.figures.is_simulated
+        assert report.to_dict()["simulated"] is True
+        assert "SIMULATED" in report.render()
+        assert "not a result: the outputs come from a rehearsal" in " ".join(report.render().split())

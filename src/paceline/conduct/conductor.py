@@ -196,6 +196,7 @@ class Conductor:
         return {
             "suite": self.job.suite,
             **fingerprint_of(self.options.rehearse),
+            **({"simulated_outputs": True} if self.job.simulated else {}),
             "tasks": {
                 name: {"name": self.options.task_name or task.name, "version": task.version}
                 for name, task in self.job.tasks.items()

@@ -41,6 +41,8 @@ class Job:
     variants: tuple[str, ...] = ()
     repeat: int = 1
     rescored_from: str = ""
+    simulated: bool = False
+    """Whether the answers come from a simulated provider: then what is found is no result either."""
     evaluators: tuple[object, ...] = ()
     options: Options = Options()
     keep: Callable[[Iterable[Named]], Iterable[Named]] | None = None

@@ -61,6 +61,8 @@ class Stock(NamedTuple):
     """Names of its cases, as far as somebody expects something of them."""
     variants: tuple[str, ...] = ("",)
     repeat: int = 1
+    simulated: bool = False
+    """Whether a simulated provider has given any of the answers."""
 
 
 def rescoring_job(
@@ -93,7 +95,8 @@ def rescoring_job(
             f"no answer, so this is incomplete as well; `paceline resume {path}` it first"
         )
     return Job(
-        suite=stock.suite,
+        suite=f"{stock.suite}-rehearsal" if options.rehearse else stock.suite,
+        simulated=stock.simulated,
         label=options.name or "",
         turns=lambda: (_turn(answer, gold) for answer in stock.answers()),
         count=stock.expected,
@@ -171,6 +174,7 @@ def _stock_of_run(
         named=named,
         variants=run.variants,
         repeat=run.repeat,
+        simulated=figures.is_simulated,
     )
 
 

@@ -82,7 +82,8 @@ KEYS: Final[dict[str, str]] = {
     "variants": "where there are several: name, n, n_scored, n_failed, n_open, n_not_run, pass_rate, "
     "interval",
     "results_left_out": "results in no figure, because an evaluator made up too many names",
-    "simulated": "true where any call was answered by a simulated provider: a rehearsal, and no result",
+    "simulated": "true where any call was answered, or any output made, by a simulated provider: a "
+    "rehearsal, and no result",
     "calls": "model calls to real providers, null where none was seen: n, n_answered, tries, sent_again, "
     "waited_s, n_replayed (answered from the record, and in none of the others), saved_usd (what these did "
     "not cost again), cost_usd and input_, output_, cached_, cache_write_, reasoning_tokens (each with "
@@ -220,7 +221,7 @@ def _times(figures: Figures) -> dict[str, Any]:
 def _traffic(figures: Figures) -> dict[str, Any]:
     limited = figures.limited
     return {
-        "simulated": figures.simulated is not None,
+        "simulated": figures.is_simulated,
         "calls": _calls(figures.calls),
         "calls_simulated": _calls(figures.simulated),
         "rehearsal": msgspec.to_builtins(figures.rehearsal),

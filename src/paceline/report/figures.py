@@ -278,6 +278,8 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """Of real providers; None where none was seen."""
     simulated: CallFigures | None
     """Of simulated ones: a rehearsal, and no result. None where there was none."""
+    is_simulated: bool
+    """Whether any of it comes from a simulated provider: calls, outputs that were scored, or all of it."""
     rehearsal: RehearsalFigures | None
     """None where the run was no rehearsal."""
     pools: list[PoolFigures]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from paceline.report.figures import (
-    CallFigures,
     Figures,
     Proportion,
     RehearsalFigures,
@@ -33,8 +32,8 @@ _NO_ERRORS: Final = frozenset({"scored", *NOT_RUN})
 
 def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
     """What the overview says, a label and a sentence each."""
-    if figures.simulated is not None:
-        yield "SIMULATED", _not_a_result(figures, figures.simulated)
+    if figures.is_simulated:
+        yield "SIMULATED", _not_a_result(figures)
     if figures.rehearsal is not None:
         yield "Predicted", _predicted(figures.rehearsal)
     if figures.stopped:
@@ -85,8 +84,10 @@ def _times(figures: Figures) -> Iterator[tuple[str, str]]:
                 yield label or "Replayed", _replayed(calls.spending)
 
 
-def _not_a_result(figures: Figures, simulated: CallFigures) -> str:
-    count = simulated.spending.calls
+def _not_a_result(figures: Figures) -> str:
+    if figures.simulated is None:
+        return "not a result: the outputs come from a rehearsal, or from a simulated model"
+    count = figures.simulated.spending.calls
     of_all = count + (figures.calls.spending.calls if figures.calls is not None else 0)
     share = "all" if count == of_all else f"{count:,} of"
     what = "a rehearsal, not a result" if figures.rehearsal is not None else "not a result"

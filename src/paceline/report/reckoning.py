@@ -127,11 +127,14 @@ def _calls(table: Table, key_of: Callable[[int], Key]) -> dict[str, Any]:
         return str(key_of(row)), table.seconds[row]
 
     simulated = calls_in_all(table.calls, simulated=True)
+    written = table.run.fingerprint if table.run is not None else {}
+    played = written.get("simulated")
     return {
         "calls": calls_in_all(table.calls, simulated=False),
         "simulated": simulated,
+        "is_simulated": simulated is not None or bool(played) or bool(written.get("simulated_outputs")),
         "rehearsal": predicted(
-            table.run.fingerprint.get("simulated") if table.run is not None else None,
+            played,
             simulated,
             cases=len(table),
             work=table.work,

@@ -170,7 +170,7 @@ def _header(report: Report[Any, Any, Any], pen: Pen) -> Text:
         pen.say(figures.verdict.upper(), style),
         "  ",
         # A rehearsal must not be taken for a result, by nobody who sees any part of it.
-        *((pen.say("SIMULATED", "bold magenta"), "  ") if figures.simulated is not None else ()),
+        *((pen.say("SIMULATED", "bold magenta"), "  ") if figures.is_simulated else ()),
         _how_far(figures),
     )
 
