@@ -87,3 +87,11 @@ def test_the_same_limits_again_change_nothing() -> None:
     pool.grant(0.0)
     pool.limit(Limits(rps=1.0), 0.0)
     assert pool.grant(0.5) == [], "the bucket was not filled anew"
+
+
+def test_where_others_have_just_drawn_nothing_is_thought_to_be_there() -> None:
+    pool = pool_with(rps=10.0, tpm=6_000.0)
+    pool.drained(0.0)
+    ask(pool, 1)
+    assert pool.grant(0.0) == []
+    assert [grant.id for grant in pool.grant(0.1)] == [1]

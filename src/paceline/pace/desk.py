@@ -111,6 +111,7 @@ class Desk(Acquiring):
         """Pools that have closed, of which `on_closed` is to be told."""
         self._time_to_live_s = time_to_live_s
         self._paused = False
+        self._succeeds = False
         self._closed = False
         self.on_closed: Callable[[PoolId, Closed], None] | None = None
         self._on_settled: OnSettled | None = None
@@ -186,6 +187,10 @@ class Desk(Acquiring):
         with self._inside:
             self._on_settled = tell
 
+    def succeed(self) -> None:
+        """Another desk has just let calls go: no quota is thought to be there in full."""
+        self._succeeds = True
+
     def take_over(self, waiters: Iterable[Waiter], held: Iterable[Grant]) -> None:
         """Go on where another desk ended: with those in line at it, and the calls it had granted."""
         with self._inside:
@@ -227,6 +232,8 @@ class Desk(Acquiring):
                 adaptive=self._adaptive,
                 time_to_live_s=self._time_to_live_s,
             )
+            if self._succeeds:
+                pool.drained(self.now())
             line = self._lines[name] = _Line(pool)
         return line
 

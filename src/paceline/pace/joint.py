@@ -1,4 +1,4 @@
-"""A pool that outlives its holder: calls granted elsewhere are counted here, and its limits may change.
+"""A pool that outlives its holder: calls granted elsewhere count here, and its limits may change.
 
 Where processes share a pool, whoever holds it may go. The next one starts with what is in flight already; and
 the limits are those of all who share, who come and go.
@@ -16,7 +16,7 @@ from paceline.pace.pool import TIME_TO_LIVE_S, Pool
 
 
 class JointPool(Pool):
-    """A pool with two words more."""
+    """A pool with three words more."""
 
     def __init__(
         self,
@@ -51,6 +51,11 @@ class JointPool(Pool):
         self._flights[grant.id] = Flight(
             grant.id, now, grant.tokens, among=len(self._flights) + 1, probe=False
         )
+
+    def drained(self, now: float) -> None:
+        """Others may just have drawn all that the quota had."""
+        self._control.requests.at_most(0.0, now)
+        self._control.tokens.at_most(0.0, now)
 
     def limit(self, limits: Limits, now: float, *, adaptive: bool | None = None) -> None:
         """Keep to other limits from now on, with what was learned under those before."""

@@ -124,6 +124,7 @@ class SharedDesk(Acquiring):
         self._desk: Desk | None = None
         self._holder: Holder | None = None
         self._lock: Lock | None = None
+        self._was_client = False
         self._others = 0
         """Clients beside this one, as the holder last said."""
         self._closed = False
@@ -247,6 +248,8 @@ class SharedDesk(Acquiring):
         """Go on at a desk of one's own, with all that is waited for and held here."""
         desk.ids = self.ids
         desk.on_closed = self._tell
+        if self._was_client:
+            desk.succeed()
         with self._inside:
             desk.take_over(self._waiters.values(), self._held.values())
             self._waiters, self._held, self._wire = {}, {}, None
@@ -342,6 +345,7 @@ class SharedDesk(Acquiring):
             for waiter in self._waiters.values():
                 wire.send(Wanted(waiter.ask))
             self._wire = wire
+            self._was_client = True
         return True
 
     def _is_welcome(self, wire: Wire) -> bool:
