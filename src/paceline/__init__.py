@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from paceline.report import EvaluationReport, Report
     from paceline.suite import Suite
     from paceline.tasks import CommandTask, increment_eval_metric, set_eval_attribute, tool_call
+    from paceline.tasks.command.returning import workspace_of
 
 __version__ = "0.1.0.dev0"
 
@@ -69,6 +70,7 @@ __all__ = [
     "slot",
     "tool_call",
     "verify",
+    "workspace_of",
 ]
 
 _HOMES = {
@@ -104,6 +106,7 @@ _HOMES = {
     "tool_call": "paceline.tasks",
     "slot": "paceline.pace.slots",
     "verify": "paceline.api",
+    "workspace_of": "paceline.tasks.command.returning",
 }
 
 

@@ -48,6 +48,7 @@ from paceline import (
     slot,
     tool_call,
     verify,
+    workspace_of,
 )
 from paceline.engine.events import AnyEvent, Gauge
 from paceline.evaluators import Contains, EqualsExpected, EvaluationResult, EvaluatorFailure, instant
@@ -254,6 +255,14 @@ agent = CommandTask(
     limits={"memory": "2GiB"},
 )
 agents = Suite(dataset=dataset, task=agent, name="agents")
+
+
+class HasTests(Evaluator[object, object, object]):
+    def evaluate(self, ctx: EvaluatorContext[object, object, object]) -> bool:
+        with workspace_of(ctx) as folder:
+            return (folder / "tests").is_dir()
+
+
 version: str = paceline.__version__
 
 

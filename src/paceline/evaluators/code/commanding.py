@@ -25,6 +25,7 @@ from paceline.evaluators.code.judging import NotJudged
 from paceline.evaluators.wording import brief
 from paceline.processes.launch import MIB, Ended, Launch, Limits
 from paceline.processes.running import run
+from paceline.workspaces.sources import WorkspaceError
 
 KEPT: Final = 1 * MIB
 SCRATCH: Final = 1024 * MIB
@@ -178,12 +179,33 @@ def check_command(command: object, name: str) -> None:
 @asynccontextmanager
 async def workspace_of(ctx: AnyContext, cwd: str | None) -> AsyncIterator[Path]:
     """The folder that a case is judged in, for nobody else meanwhile: the one given, or its workspace."""
+    if cwd is None and "workspace_source" in ctx.attributes:
+        async with _returned(ctx) as where, _turns.of(where):
+            yield where
+        return
     told = cwd if cwd is not None else ctx.attributes.get("workspace")
     if not isinstance(told, str) or not told:
         raise NotJudged("the case has no workspace: its task makes none, and no `cwd` is given")
     where = _folder(told)
     async with _turns.of(where):
         yield where
+
+
+@asynccontextmanager
+async def _returned(ctx: AnyContext) -> AsyncIterator[Path]:
+    """The workspace of a command: where it still is, or made anew, which takes its time."""
+    from paceline.tasks.command.grounds import clearing
+    from paceline.tasks.command.returning import workspace_of as returned
+
+    workspace = returned(ctx)
+    try:
+        where = await clearing.done(workspace.__enter__)
+    except WorkspaceError as error:
+        raise NotJudged(f"{error}; {error.hint}" if error.hint else str(error)) from None
+    try:
+        yield where
+    finally:
+        await clearing.done(workspace.__exit__, None, None, None)
 
 
 def _folder(told: str) -> Path:

@@ -330,7 +330,8 @@ class Attempting:
             else:
                 cleaned(self._kept.patch, redactor)
                 told |= told_of_changes(changes, self._kept)
-            told["workspace"] = self._told_of_workspace()
+            told["workspace"] = str(self._workspace.path)
+            told["workspace_source"] = self._told_of_workspace()
         if failure is not None:
             return Came(told, failure=failure)
         try:
@@ -357,9 +358,9 @@ class Attempting:
         )
 
     def _told_of_workspace(self) -> dict[str, Any]:
-        """From what it was made, for whoever needs it once more; and where it is while it is there."""
+        """From what it was made, for whoever needs it once more."""
         assert self._workspace is not None
-        told: dict[str, Any] = {"path": str(self._workspace.path), "source": dict(self._workspace.record)}
+        told: dict[str, Any] = {"source": dict(self._workspace.record)}
         if self._attempt is not None and (files := self._attempt.run.files) is not None:
             told["run"] = str(files.parent.absolute())
             if self._kept.given.is_dir():

@@ -1,6 +1,6 @@
 """The workspace of an attempt, for whoever scores it: where it still is, or made anew.
 
-    with workspace_of(ctx.attributes) as folder:
+    with workspace_of(ctx) as folder:
         ...
 
 While its case is being scored a workspace is where the command has left it. Where it is gone (the run was
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from paceline.processes.launch import Launch
 from paceline.processes.running import run_blocking
@@ -26,15 +26,23 @@ from paceline.workspaces.sources import WorkspaceError
 from paceline.workspaces.workspace import Workspace, finish, remake
 
 
+class Attempted(Protocol):
+    """What an evaluator is given, as far as it matters here."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]: ...
+
+
 @contextmanager
-def workspace_of(attributes: Mapping[str, Any]) -> Iterator[Path]:
+def workspace_of(ctx: Attempted) -> Iterator[Path]:
     """The folder that an attempt has worked in, as it has left it; a `WorkspaceError` where there is none."""
-    told = attributes.get("workspace")
+    attributes = ctx.attributes
+    told = attributes.get("workspace_source")
     if not isinstance(told, Mapping):
         raise WorkspaceError(
             "this case has no workspace", hint="commands have one, unless they say `workspace: none`"
         )
-    if (there := Path(told["path"])).is_dir():
+    if (there := Path(attributes["workspace"])).is_dir():
         yield there
         return
     _check(attributes, told)
