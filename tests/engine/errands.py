@@ -62,11 +62,10 @@ def die_by(number: int) -> None:
     time.sleep(30)
 
 
-def die_when_idle(delay: float) -> str:
-    """Answer, and be gone a little later."""
-    subprocess.Popen(
-        [sys.executable, "-c", f"import time, os; time.sleep({delay}); os.kill({os.getpid()}, 9)"]
-    )
+def die_when_idle(sign: str) -> str:
+    """Answer, and be gone as soon as there is a file of this name."""
+    wait = f"import os, time\nwhile not os.path.exists({sign!r}): time.sleep(0.01)\nos.kill({os.getpid()}, 9)"
+    subprocess.Popen([sys.executable, "-c", wait])
     return "answered"
 
 

@@ -63,7 +63,8 @@ def test_draining_is_bounded() -> None:
     assert carried.seconds == 35.0
 
 
-def test_a_case_that_waits_for_another_try_is_not_tried_again_while_draining() -> None:
+@pytest.mark.parametrize("concurrency", [2, 1], ids=["apart", "in its place"])
+def test_a_case_that_waits_for_another_try_is_not_tried_again_while_draining(concurrency: int) -> None:
     tries: list[int] = []
 
     async def task(number: int) -> int:
@@ -71,10 +72,21 @@ def test_a_case_that_waits_for_another_try_is_not_tried_again_while_draining() -
         await asyncio.sleep(1)
         raise ConnectionError
 
-    carried = play(cases(2), task, retry_task=Retry(attempts=9, base=900.0, cap=900.0), during=drain_after(3))
-    assert sorted(tries) == [0, 1]
-    assert carried.ended == {"cancelled": 2}
-    assert carried.seconds == 3.0
+    patient = Retry(attempts=9, base=900.0, cap=900.0)
+    carried = play(
+        cases(2),
+        task,
+        concurrency=concurrency,
+        retry_task=patient,
+        during=drain_after(3),
+        drain_timeout=2.0,
+    )
+    assert sorted(tries) == [0, 1][:concurrency]
+    assert carried.ended == {"cancelled": concurrency}
+    assert carried.seconds == (3.0 if concurrency == 2 else 5.0)
+    for outcome in carried.outcomes.values():
+        waited = pytest.approx(carried.seconds - 1.0)
+        assert outcome.waited == waited, "as long as it has waited, not as it would have"
 
 
 def test_cancelling_cuts_off_what_is_in_flight() -> None:

@@ -115,8 +115,9 @@ class KeyWorker:
             lane.conclude = lambda _torn: None
             await self._hooks.tear_down(lane, lane.turn, None)
 
-    def cut_off(self, turn: Turn, *, spent: str | None) -> None:
+    def cut_off(self, turn: Turn, due: float, *, spent: str | None) -> None:
         """A key that was waiting for another try when the run ended; `spent` says which budget was."""
+        turn.waited -= max(due - self._time(), 0.0)
         if spent is None:
             self._conclude(turn, cancelled(0.0), "cancelled")
         else:
@@ -234,10 +235,12 @@ class KeyWorker:
                 return
             self._books.failed_attempt(turn, attempted, wait)
             turn.waited += wait + attempted.waited
+            due = self._time() + wait
             if turn.lifecycle is None and not self._plan.one_by_one:
                 self._run.retry_later(turn, wait)
                 return
             if not await self._wait_in_lane(lane, turn, wait):
+                turn.waited -= max(due - self._time(), 0.0)
                 await self._end(lane, turn, cancelled(0.0) if lane.stopping else attempted)
                 return
             attempted = await self._attempt(lane, turn)
@@ -258,12 +261,7 @@ class KeyWorker:
         """Seconds until the next try, or None where there is none."""
         error = attempted.error
         assert error is not None
-        if (
-            turn.stored is not None
-            or lane.stopping
-            or attempted.error_class == "cancelled"
-            or error.stage not in ("task", "engine")
-        ):
+        if turn.stored is not None or lane.stopping or attempted.error_class == "cancelled":
             return None
         now = self._time()
         wait = next_wait(

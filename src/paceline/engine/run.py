@@ -472,8 +472,8 @@ class Run:
     async def _close_the_rest(self) -> None:
         """Keys that this process will not run any more get the outcome that says why."""
         spent = self._stop_reason if self._how == "budget" else None
-        for _due, _count, waiting in self._retries:
-            self.keys.cut_off(waiting, spent=spent)
+        for due, _count, waiting in self._retries:
+            self.keys.cut_off(waiting, due, spent=spent)
         self._retries.clear()
         self.gauge.retrying = 0
         if spent is None:

@@ -148,14 +148,17 @@ def test_a_crash_takes_nothing_with_it() -> None:
     assert len(carried.outcomes) == 3
 
 
-def test_a_worker_that_died_between_two_attempts_costs_nobody_one() -> None:
+def test_a_worker_that_died_between_two_attempts_costs_nobody_one(tmp_path: Path) -> None:
+    now, never = tmp_path / "now", tmp_path / "never"
+
     async def main() -> list[Any]:
         executor = ProcessExecutor({"": CallableTask(errands.die_when_idle)}, concurrency=1)
         await executor.start()
-        first = await executor.attempt(Work(Key("a"), 1, 0.0))
+        first = await executor.attempt(Work(Key("a"), 1, str(now)))
         (worker,) = executor._all
+        now.touch()
         await asyncio.to_thread(wait_until, lambda: not worker.alive)
-        second = await executor.attempt(Work(Key("b"), 1, 60.0))
+        second = await executor.attempt(Work(Key("b"), 1, str(never)))
         await executor.stop()
         return [first.output, second.output]
 
