@@ -10,6 +10,7 @@ from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.run import Run
 from paceline.journal.records import CallLine, OutcomeLine
 from paceline.pace.calls import Call, Usage, current_listener
+from paceline.pace.slots import slot
 from tests.engine.stage import Carried, cases, play
 
 
@@ -173,3 +174,17 @@ def test_a_call_that_is_forgotten_goes_on_record_after_what_the_loop_is_in_the_m
     assert [line.outcome for line in carried.of(CallLine)] == ["cancelled"]
     assert on_record == [0, 1]
     assert only(carried).outcome == "scored"
+
+
+def test_waiting_for_a_slot_is_no_latency_and_makes_nobody_late() -> None:
+    async def task(number: int) -> int:
+        async with slot("test: waiting for a slot is no latency", 1):
+            await asyncio.sleep(4)
+        return number
+
+    carried = play(cases(3), task, timeout=5, concurrency=3, listens=True)
+    lines = carried.outcomes.values()
+    assert [line.outcome for line in lines] == ["scored"] * 3
+    assert [line.seconds for line in lines] == [4.0] * 3
+    assert sorted(line.waited for line in lines) == [0.0, 4.0, 8.0]
+    assert carried.of(CallLine) == []

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
+import httpx2
 import openai
 import pytest
 
+import paceline
 from paceline import Case, Dataset
 from paceline.journal import read_lines
 from paceline.journal.reading import Recorded
@@ -186,3 +188,24 @@ def test_without_the_door_calls_go_out_as_the_task_makes_them(tmp_path: Path) ->
         assert sim.stats().arrived == 3
     assert report.figures.passed.count == 3
     assert calls_in(tmp_path / "run") == []
+
+
+def test_without_the_door_slots_and_paced_clients_are_heard_of_all_the_same(tmp_path: Path) -> None:
+    with provider() as sim:
+
+        async def task(n: int) -> str:
+            http = paceline.paced_client(httpx2.AsyncClient) if n == 1 else None
+            async with (
+                paceline.slot("test: without the door", 1),
+                openai.AsyncOpenAI(api_key=KEY, base_url=f"{sim.url}/v1", http_client=http) as client,
+            ):
+                await asyncio.sleep(0.2)
+                return await ask_openai(client, n)
+
+        report = sums(3).evaluate_sync(task, journal=tmp_path / "run", progress=False, pace_http=False)
+        assert sim.stats().arrived == 3
+    assert report.figures.passed.count == 3
+    assert [call.case for call in calls_in(tmp_path / "run")] == ["n-1"]
+    waited = sorted(line.waited for line in outcomes_in(tmp_path / "run").values())
+    assert waited[1] > 0.1
+    assert waited[2] > 0.3

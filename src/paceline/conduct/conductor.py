@@ -390,7 +390,7 @@ class Conductor:
             inline=options.debug,
             around=around,
             clock=self.clock,
-            listens=self.pacing.listens,
+            listens=True,
             place=self.attendance.place,
         )
 

@@ -72,7 +72,7 @@ def plan_of(
         budget=budget,
         seed=options.seed,
         show_errors=concurrency == 1,
-        listens=options.pace_http or bool(options.rehearse),
+        listens=True,  # without doors under HTTP there are slots, and clients that are paced by themselves
         row_of=row_of,
     )
 
