@@ -55,3 +55,9 @@ def test_a_simulated_pool_is_marked_and_its_cost_stands_in_brackets() -> None:
 
 def test_a_slot_has_no_tokens_and_no_cost() -> None:
     assert table(pools=(PoolEnd(pool="slot:docs-mcp", accepted=7),)) == ["Pool Calls", "slot:docs-mcp 7"]
+
+
+def test_tokens_from_a_cache_are_told_where_there_were_any() -> None:
+    assert table(called(cached_tokens=64))[0] == "Pool Calls Tokens in cached out Cost Latency"
+    assert table(called(cached_tokens=64))[1] == "openai:m 1 100 64 10 $0.001 2.00 s"
+    assert table(called(cached_tokens=0))[0] == "Pool Calls Tokens in out Cost Latency"

@@ -56,7 +56,10 @@ def pools(figures: Figures, pen: Pen) -> RenderableType:
     return table
 
 
-_COLUMNS: Final = ("Calls", "Rejected", "Tokens in", "out", "Cost", "1st token", "p95", "Latency", "p95")
+_COLUMNS: Final = (
+    *("Calls", "Rejected", "Tokens in", "cached", "out", "Cost"),
+    *("1st token", "p95", "Latency", "p95"),
+)
 
 
 def _name(pool: PoolFigures, pen: Pen) -> Text:
@@ -76,6 +79,7 @@ def _cells(pool: PoolFigures, pen: Pen) -> list[str]:
         f"{spending.calls:,}",
         rejected,
         said_amount(spending.input_tokens, at_least=at_least),
+        said_amount(spending.cached_tokens, at_least=at_least) if spending.cached_tokens.known else "",
         said_amount(spending.output_tokens, at_least=at_least),
         f"({cost})" if pool.simulated else cost,
         *_middle(calls.first_token),
