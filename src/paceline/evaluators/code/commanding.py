@@ -25,6 +25,7 @@ from paceline.evaluators.code.judging import NotJudged
 from paceline.evaluators.wording import brief
 from paceline.processes.launch import MIB, Ended, Launch, Limits
 from paceline.processes.running import run
+from paceline.tasks.command.environment import ALWAYS, passed
 from paceline.workspaces.sources import WorkspaceError
 
 KEPT: Final = 1 * MIB
@@ -32,8 +33,6 @@ SCRATCH: Final = 1024 * MIB
 """Bytes in the temporary folder of a contained command."""
 SHOWN: Final = 400
 """Characters of what a command has said last that a reason shows."""
-_PASSED: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-"""Of our environment, besides the PATH. Keys are not among it: what is judged was written by a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +91,15 @@ class InWorkspace(Evaluator[object, object, object]):
         """Carry a command out in a folder; a text is for the shell. NotJudged if it was not."""
         self.check_ready()
         argv = ("/bin/sh", "-c", command) if isinstance(command, str) else tuple(command)
-        passed = {name: os.environ[name] for name in _PASSED if name in os.environ}
+        # What a command task sees of our environment. Keys are not among it: a model wrote what is judged.
+        common = {**passed(ALWAYS), "PACELINE_WORKSPACE": str(where)}
         own = {"PATH": _path(), **(self.env or {})}
         if self.contained:
             with contained(argv, self._cell(where, *also_writable), found=means()) as inside:
-                env = {**passed, **inside.env, **own}
+                env = {**common, **inside.env, **own}
                 done = Done(await run(self._launch(inside.argv, inside.cwd, env)), inside.gaps)
         else:
-            done = Done(await run(self._launch(argv, where, {**passed, **own})), frozenset())
+            done = Done(await run(self._launch(argv, where, {**common, **own})), frozenset())
         _require_carried_out(done.ended, command)
         return done
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from paceline.containment import IN_WORDS, Gap
 from paceline.evaluators.base import EvaluationReason
+from paceline.tasks.failures import TaskFailure
 
 
-class NotJudged(Exception):
-    """Whether the answer passes could not be found out, and it is not the answer's fault."""
+class NotJudged(TaskFailure):
+    """Whether the answer passes could not be found out, and it is not the answer's fault.
+
+    Like a failure of a task of ours, its message says all: where in our code it stands helps nobody.
+    """
 
 
 def not_contained(name: str, gaps: frozenset[Gap]) -> dict[str, EvaluationReason]:
