@@ -159,3 +159,20 @@ def test_pools_are_told_as_they_are_left() -> None:
         assert end.limited["requests"] == pytest.approx(BEAT)
 
     virtually(main)
+
+
+@pytest.mark.parametrize(("widest", "part"), [(None, 0.2), (512, 1.0)])
+def test_where_places_follow_the_pools_a_short_queue_is_the_whole_limit(
+    widest: int | None, part: float
+) -> None:
+    """One call that waits while fifty run: of a number that was said, places are to blame as well."""
+
+    async def main() -> None:
+        stage = Stage(gauge=Gauge(in_flight=50), full=False, pools=[pool(waiting=1, binding="window")])
+        pulse = stage.pulse(widest=widest)
+        await asyncio.sleep(BEAT * 10.5)
+        pulse.stop()
+        whole = sum(pulse.limiting.seconds.values())
+        assert pulse.limiting.seconds["window"] == pytest.approx(part * whole)
+
+    virtually(main)

@@ -80,6 +80,7 @@ class Pulse:
         moment = Moment(
             working=gauge.in_flight,
             places=run.places,
+            places_follow=self._widest is not None and run.places < self._widest,
             exhausted=run.source.exhausted,
             retrying=gauge.retrying,
             scoring=gauge.scoring,
