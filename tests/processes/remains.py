@@ -20,13 +20,14 @@ linux = pytest.mark.skipif(
 class Mark:
     """A mark that every descendant of a command carries."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "MARK") -> None:
+        self.name = name
         self.value = os.urandom(8).hex()
 
     @property
     def environ(self) -> dict[str, str]:
         """An environment with the mark in it."""
-        return {"PATH": os.environ["PATH"], "MARK": self.value}
+        return {"PATH": os.environ["PATH"], self.name: self.value}
 
     def left(self) -> list[int]:
         """Processes that carry it, zombies aside: these have no environment any more."""
@@ -37,7 +38,7 @@ class Mark:
                     environ = (folder / "environ").read_bytes()
                 except OSError:
                     continue
-                if f"MARK={self.value}".encode() in environ.split(b"\0"):
+                if f"{self.name}={self.value}".encode() in environ.split(b"\0"):
                     found.append(int(folder.name))
         return found
 

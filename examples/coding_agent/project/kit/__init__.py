@@ -1,0 +1,1 @@
+"""Small functions that every project ends up writing."""
