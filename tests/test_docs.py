@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from paceline.containment import means
 from tests.documents import Block, PageError, blocks_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,8 +32,13 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+RUNS_GENERATED_CODE = ROOT / "docs" / "how-to" / "code-evaluators.md"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_every_example_on_the_page_runs(page: Path, tmp_path: Path) -> None:
+    if page == RUNS_GENERATED_CODE and means().way == "limits":
+        pytest.skip(f"generated code cannot be contained here: {means().why_not}")
     ended = run(page, tmp_path / "follow along")
     assert ended.returncode == 0, ended.stderr
 

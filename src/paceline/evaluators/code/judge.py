@@ -52,6 +52,8 @@ class Called:
         self.calls = 0
         self.last = ""
         """The last call and its answer, in words."""
+        self.raised: Exception | None = None
+        """What the answer raised last; `last` tells of it."""
         self.over = ""
         """Why the answer cannot pass any more."""
 
@@ -95,7 +97,8 @@ class Called:
             kind, said, where = reply["raised"]
             said_so, at = f": {said}" if said else "", f" ({where})" if where else ""
             self.last = f"{words} raised {kind}{said_so}{at}"
-            raise _exception(kind, said)
+            self.raised = _exception(kind, said)
+            raise self.raised
         if "unspeakable" in reply:
             why = str(reply["unspeakable"])[:LONGEST_WORDS]
             self.end(f"what {words} answered cannot be judged: {why}")
@@ -329,14 +332,14 @@ def _failure_of(test: Any, called: Called, file: str, source: str) -> str:
         test()
     except (Over, TestsBroken):
         raise
-    except ImportError as error:
-        raise TestsBroken(f"the tests cannot import what they need: {error}") from error
     except BaseException as error:
+        if isinstance(error, ImportError) and error is not called.raised:
+            raise TestsBroken(f"the tests cannot import what they need: {error}") from error
         at = _line_of(error.__traceback__, file, source)
-        said = "" if isinstance(error, AssertionError) and not str(error) else words_of(error)
+        said = words_of(error)
         words = f"{type(error).__name__}{f': {said}' if said else ''}"
-        plain = isinstance(error, AssertionError) and not said
-        return "; ".join(part for part in (at, "" if plain and at else words, called.last) if part)
+        told = error is called.raised or (type(error) is AssertionError and not said and at)
+        return "; ".join(part for part in (at, "" if told else words, called.last) if part)
     # A test that caught the end of the answer has not seen it pass.
     return called.over
 
