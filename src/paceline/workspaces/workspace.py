@@ -40,6 +40,8 @@ class Workspace:
     baseline: Baseline
     record: Mapping[str, Any]
     """From what it was made, to be written down: `remake` understands it."""
+    borrowed: Path | None = None
+    """Where its repository has its objects from; whoever works in it has to be able to read there."""
 
     def settle(self) -> None:
         """Take it as it is now for how it was."""
@@ -76,7 +78,7 @@ def make(ground: Ground, name: str, source: Source, files: Mapping[str, bytes]) 
 
 
 def _made(ground: Ground, place: Path, work: Path, source: Source) -> Workspace:
-    own = place / "objects"
+    own, lender = place / "objects", None
     match source:
         case Nothing():
             borrowed, tree, record = [own], EMPTY_TREE, to_plain(source)
@@ -90,12 +92,13 @@ def _made(ground: Ground, place: Path, work: Path, source: Source) -> Workspace:
             store, commit = ground.pinned(source)
             store.checkout(commit.commit, work)
             shutil.copyfile(work / ".git" / "index", place / "index")
-            borrowed, tree = [store.objects], commit.commit
+            lender = store.objects
+            borrowed, tree = [lender], commit.commit
             record = to_plain(commit)
         case _:
             assert_never(source)
     baseline = Baseline(work, place, repository=ground.repository, borrowed=borrowed, tree=tree)
-    return Workspace(work, baseline, record)
+    return Workspace(work, baseline, record, lender)
 
 
 def remake(ground: Ground, name: str, record: Mapping[str, Any], given: Path | None) -> Workspace:

@@ -17,7 +17,7 @@ __all__ = ["elsewhere"]
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"command": ""}, "command wants a text"),
     ({"command": []}, "command wants a text"),
-    ({"command": ["a", 1]}, "command wants a text"),
+    ({"command": ["a", None]}, "command wants a text"),
     ({"command": "a {{ question }}"}, "nothing but `inputs`, `workspace`, `suite`, `case`"),
     ({"timeout": "soon"}, "timeout wants a duration"),
     ({"stdin": 5}, "stdin wants a text"),

@@ -288,6 +288,7 @@ class Attempting:
             cwd=cwd,
             name=f"{self._name}-{what}",
             label=self._ground.path.name,
+            seen=(workspace.borrowed,) if workspace is not None and workspace.borrowed is not None else (),
             image=box.image.fill_from(self._values) if isinstance(box, Container) else "",
         )
         return inside(box, place, argv, self._env, common=passed(ALWAYS), limits=limits, has_stdin=has_stdin)

@@ -49,6 +49,8 @@ class Place:
     """Of the attempt, and of what is done in it: no other has it."""
     label: str
     """Of the run."""
+    seen: tuple[Path, ...] = ()
+    """What it has to be able to read besides."""
     image: str = ""
 
 
@@ -91,7 +93,7 @@ def inside(
             cell = Cell(
                 cwd=place.base / place.cwd,
                 writable=(place.base, *box.writable),
-                readable=box.readable,
+                readable=(*box.readable, *place.seen),
                 network=box.network,
                 processes=limits.processes,
             )
@@ -119,6 +121,7 @@ def _in_container(
         label=place.label,
         image=place.image,
         workspace=place.workspace,
+        seen=place.seen,
         cwd=place.cwd,
         env=by_name,
         more=options,

@@ -57,6 +57,7 @@ class Container:
         label: str,
         image: str,
         workspace: Path | None,
+        seen: Sequence[Path],
         cwd: str,
         env: Mapping[str, str],
         more: Sequence[str],
@@ -69,6 +70,8 @@ class Container:
             *(self.engine, "run", "--name", name, "--label", f"{LABEL}={label}", "--init"),
             *(("--interactive",) if has_stdin else ()),
             *(("--volume", f"{workspace}:{self.workdir}") if workspace is not None else ()),
+            # Under their own names: by these the workspace refers to them.
+            *(part for path in seen for part in ("--volume", f"{path}:{path}:ro")),
             *("--workdir", self.workdir if cwd in ("", ".") else f"{self.workdir}/{cwd}"),
             *(part for mount in self.mounts for part in ("--volume", mount)),
             *(("--network", self.network) if self.network is not None else ()),

@@ -147,7 +147,17 @@ def _command(command: object) -> tuple[tuple[Template, ...], Script | None, str]
     if isinstance(command, str) and command.strip():
         script = script_of(Template(command, where="command", roots=ROOTS))
         return (), script, command.split()[0]
-    if isinstance(command, Sequence) and command and all(isinstance(part, str) for part in command):
+    if isinstance(command, Sequence) and any(isinstance(part, bool) for part in command):
+        raise UsageError(
+            f"command: one of its words is {next(part for part in command if isinstance(part, bool))}",
+            hint="YAML takes true, false, yes and no for truth values: put the word into quotes",
+        )
+    if (
+        isinstance(command, Sequence)
+        and command
+        and all(isinstance(part, str | int | float) for part in command)
+    ):
+        command = [str(part) for part in command]
         argv = tuple(Template(part, where="command", roots=ROOTS) for part in command)
         return argv, None, Path(command[0]).name if not argv[0].places else command[0]
     raise UsageError(

@@ -1,0 +1,72 @@
+"""Model calls of a command go by the gateway: paced, counted, priced, and with a key that is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paceline import Case, CommandTask
+from paceline.sim.scenario import Scenario
+from paceline.sim.server import RunningSim, start_in_thread
+from tests.tasks.command.commands import elsewhere, python, run_of
+
+__all__ = ["elsewhere"]
+
+REAL_KEY = "sk-real-0123456789abcdefghijklmnop"
+ASK = """
+import json, os, sys, urllib.request
+for question in sys.argv[1:]:
+    asked = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+        json.dumps(dict(model="m", messages=[dict(role="user", content=question)])).encode(),
+        dict(authorization="Bearer " + os.environ["OPENAI_API_KEY"]),
+    )
+    asked.add_header("content-type", "application/json")
+    print(json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"])
+print(os.environ.get("ANTHROPIC_BASE_URL"), os.environ["OPENAI_API_KEY"][:3])
+"""
+
+
+@pytest.fixture
+def sim(monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningSim]:
+    with start_in_thread(Scenario.of({"latency": 0, "keys": [REAL_KEY]})) as sim:
+        for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{sim.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", REAL_KEY)
+        yield sim
+
+
+@pytest.mark.slow
+def test_calls_of_a_command_belong_to_its_case(elsewhere: Path, sim: RunningSim) -> None:
+    task = CommandTask(python(ASK, "What is 17 * {{ inputs }}?"), pass_env=["OPENAI_*"])
+    report: Any = run_of(elsewhere, task, *(Case(name=str(n), inputs=n) for n in (2, 3)))
+    assert sorted(row.output for row in report.rows) == ["34\nNone pl-", "51\nNone pl-"]
+    for row in report.rows:
+        assert row.metrics["output_tokens"] == 1
+        assert [step["role"] for step in row.trajectory] == ["user", "assistant"]
+    lines = [json.loads(line) for line in (elsewhere / "run/journal.jsonl").read_text().splitlines()]
+    assert sorted(line["case"] for line in lines if line["kind"] == "call") == ["2", "3"]
+    assert sim.stats().answered == 2
+
+
+@pytest.mark.slow
+def test_what_a_case_may_use_of_models_is_kept_to(elsewhere: Path, sim: RunningSim) -> None:
+    task = CommandTask(python(ASK, "1 + 1?", "1 + 2?", "1 + 3?"), allow={"calls": 2})
+    report: Any = run_of(elsewhere, task, Case(name="a", inputs=""))
+    (row,) = report.rows
+    assert row.outcome == "task_error"
+    assert sim.stats().answered == 2
+
+
+@pytest.mark.slow
+def test_without_the_gateway_a_command_asks_by_itself(elsewhere: Path, sim: RunningSim) -> None:
+    task = CommandTask(python(ASK, "1 + 1?"), gateway=False, pass_env=["OPENAI_*"])
+    report: Any = run_of(elsewhere, task, Case(name="a", inputs=""))
+    (row,) = report.rows
+    assert row.output.endswith("None sk-")
+    assert "output_tokens" not in row.metrics
