@@ -248,6 +248,17 @@ def test_cases_are_listed_where_they_are_few_or_asked_for() -> None:
     assert "c50" in many.render(include_cases=True)
 
 
+def test_where_cases_are_not_listed_the_way_to_those_that_did_not_pass_is() -> None:
+    lines = passing(*(f"c{n}" for n in range(50)))
+    lines += [begin("bad"), scored("bad", no()), begin("worse"), failed("worse")]
+    report = Report(finished(*lines, keys=52), path=Path("runs/x"))
+    way = "paceline report runs/x --failures  # names the 2 cases that did not pass"
+    assert way in report.render()
+    assert way not in report.render(include_cases=True)
+    fine = Report(finished(*passing(*(f"c{n}" for n in range(51))), keys=51), path=Path("runs/x"))
+    assert "--failures" not in fine.render()
+
+
 def test_what_is_asked_for_of_a_case_is_shown() -> None:
     lines = [begin("a", inputs="the question", expected="the truth", metadata=raw({"level": 3}))]
     lines += [scored("a", yes(reason="it says so"), answer="the answer")]

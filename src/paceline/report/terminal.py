@@ -158,7 +158,7 @@ def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown, *, width: int)
             yield from _traces(report, pen)
         if _wants_cases(report, shown):
             yield _cases(report, pen, shown)
-    yield from _what_next(report, pen)
+    yield from _what_next(report, pen, cases_shown=_wants_cases(report, shown))
 
 
 def _header(report: Report[Any, Any, Any], pen: Pen) -> Text:
@@ -395,13 +395,17 @@ def _style(row: Row) -> str:
 # What next
 
 
-def _what_next(report: Report[Any, Any, Any], pen: Pen) -> Iterator[RenderableType]:
+def _what_next(report: Report[Any, Any, Any], pen: Pen, *, cases_shown: bool) -> Iterator[RenderableType]:
     if report.path is None:
         return
     path = str(report.path)
     yield f"Run {pen.say(path, limit=4096).plain}"
     rescored = bool(report.run and report.run.rescored_from)
-    for command, purpose in _commands(report.figures, shlex.quote(path), rescored=rescored):
+    figures, quoted = report.figures, shlex.quote(path)
+    if not cases_shown and (bad := figures.n_not_passed + figures.n_failed):
+        named = pen.say(f"paceline report {quoted} --failures", limit=4096).plain
+        yield f"  {named}  # names the {counted(bad, 'case')} that did not pass"
+    for command, purpose in _commands(figures, quoted, rescored=rescored):
         yield f"  {pen.say(command, limit=4096).plain}  # {purpose}"
 
 
