@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from paceline.ramp.report import RampInterrupted, RampReport
     from paceline.report import EvaluationReport, Report
     from paceline.suite import Suite
-    from paceline.tasks import CommandTask, increment_eval_metric, set_eval_attribute, tool_call
+    from paceline.tasks import CommandTask, HttpTask, increment_eval_metric, set_eval_attribute, tool_call
     from paceline.tasks.command.returning import workspace_of
 
 __version__ = "0.1.0.dev0"
@@ -51,6 +51,7 @@ __all__ = [
     "EvaluationReport",
     "Evaluator",
     "EvaluatorContext",
+    "HttpTask",
     "LoopBlocked",
     "PacelineError",
     "RampInterrupted",
@@ -81,6 +82,7 @@ _HOMES = {
     "CaseLifecycle": "paceline.engine.lifecycle",
     "CaseStarted": "paceline.engine.events",
     "CommandTask": "paceline.tasks.command",
+    "HttpTask": "paceline.tasks.http",
     "Dataset": "paceline.api",
     "Draining": "paceline.engine.events",
     "EvaluationReason": "paceline.evaluators",

@@ -38,6 +38,20 @@ def test_the_first_rejection_finds_what_was_let_in_of_late() -> None:
     assert rate.found == pytest.approx(20, rel=0.1)
 
 
+def test_a_first_call_that_is_rejected_says_only_that_somebody_else_has_used_the_quota() -> None:
+    rate, at, waits = rate_with(), 0.0, []
+    for _ in range(40):
+        rate.sent(1.0, at)
+        rate.emptied(1.0, at, at)
+        found = rate.found
+        assert found is not None
+        waits.append(1 / found)
+        at += 1 / found
+    assert waits[0] == 1.0
+    assert waits == sorted(waits)
+    assert 100 < waits[-1] <= 120.001
+
+
 def test_of_a_burst_at_the_start_only_what_was_let_in_counts() -> None:
     rate = rate_with()
     for _ in range(30):

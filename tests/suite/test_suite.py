@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,7 @@ import jsonschema
 import pytest
 import yaml
 
-from paceline.errors import UsageError
+from paceline.errors import SuiteError, UsageError
 from paceline.settings import effective
 from paceline.suite import find_suites, load_suite, suite_schema
 from paceline.usercode import load_file, load_object, module_name
@@ -400,3 +401,29 @@ def test_the_schema_accepts_what_loads_and_names_every_setting(folder: Folder) -
     ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(bad, schema)
+
+
+def test_an_endpoint_is_what_is_under_test(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(
+        "cases: [{inputs: hi}]\nhttp:\n  url: https://example.test/ask\n  body: {q: '{{ inputs }}'}\n"
+    )
+    suite = load_suite(str(tmp_path / "suite.yaml"))
+    assert repr(suite.task) == "HttpTask('POST https://example.test/ask')"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("http: {method: GET}", "http has no url"),
+        ("http: {url: 'https://x', ansewr: a}", "no key 'ansewr'; did you mean answer?"),
+        ("http: {url: ftp://x}", "url is 'ftp://x'"),
+        ("http: {url: 'https://x'}\nmodel: sim", "there is `model`, and there is an endpoint"),
+        ("variants: {a: {http: {url: nowhere}}}", "url is 'nowhere'"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_one_is_refused_with_its_place(
+    tmp_path: Path, written: str, said: str
+) -> None:
+    (tmp_path / "suite.yaml").write_text(f"cases: [{{inputs: hi}}]\n{written}\n")
+    with pytest.raises(SuiteError, match=re.escape(said)):
+        load_suite(str(tmp_path / "suite.yaml"))

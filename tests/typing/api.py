@@ -29,6 +29,7 @@ from paceline import (
     EvaluationReport,
     Evaluator,
     EvaluatorContext,
+    HttpTask,
     LoopBlocked,
     PacelineError,
     RampInterrupted,
@@ -246,6 +247,7 @@ async def with_shared_resources() -> None:
 
 
 suite = Suite(dataset=dataset, task=ask, name="capitals")
+endpoint = HttpTask("https://example.test/ask", body={"q": "{{ inputs }}"}, answer="text")
 agent = CommandTask(
     ["agent", "--task", "{{ inputs.task }}"],
     workspace={"repository": "https://github.com/me/app", "commit": "{{ inputs.commit }}"},

@@ -33,7 +33,7 @@ from paceline.conduct.record import (
     recorder_at,
     spent_before,
 )
-from paceline.conduct.rehearsal import fingerprint_of, stand_in_keys
+from paceline.conduct.rehearsal import check_tasks, fingerprint_of, stand_in_keys
 from paceline.conduct.supply import Forecast, Supply, supply_of
 from paceline.conduct.tapes import recording_for, taping_of
 from paceline.conduct.unseen import UnseenCalls
@@ -157,6 +157,7 @@ class Conductor:
 
     def _check_ready(self) -> None:
         """Have tasks that know what they need say what is not there: an SDK, a key."""
+        check_tasks(self.options.rehearse, self.job.tasks.values())
         for task in self.job.tasks.values():
             check = getattr(task.call, "check_ready", None)
             if callable(check):

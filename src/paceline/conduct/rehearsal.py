@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from paceline.errors import UsageError
+from paceline.tasks.callable import CallableTask
+
 if TYPE_CHECKING:
     from paceline.sim.scenario import Scenario
 
@@ -31,6 +34,16 @@ def check_rehearsal(rehearse: bool | str) -> None:
     """Refuse a scenario that cannot be played, before anything has begun."""
     if rehearse:
         _scenario(rehearse)
+
+
+def check_tasks(rehearse: bool | str, tasks: Iterable[CallableTask]) -> None:
+    """Refuse to rehearse what asks something else than a model: it would be asked in earnest."""
+    for task in tasks if rehearse else ():
+        if getattr(task.call, "asks_elsewhere", False):
+            raise UsageError(
+                f"{task.name} cannot be rehearsed: no simulated provider answers for an endpoint of your own",
+                hint="leave --rehearse out, or point its url at a stand-in",
+            )
 
 
 def fingerprint_of(rehearse: bool | str) -> dict[str, Any]:

@@ -44,6 +44,9 @@ CONVINCING: Final = 20.0
 """Calls let in between two rejections that tell as much as was believed before."""
 PRESSED: Final = 0.6
 """Below this share of what might have been sent, a rate was not what bound."""
+FIRST_S: Final = 1.0
+"""Where a call finds the bucket empty before any was let in, others have emptied it, and nothing is known:
+one call in this time is tried, and fewer with each that is rejected."""
 SLOWEST_S: Final = 120.0
 """No rate is found that lets nothing through for longer than this."""
 KEPT: Final = 0.98
@@ -169,6 +172,8 @@ class Rate:
             found = self._believed(self._let_in - later - amount, self._sustained(sent_at, amount), amount)
         if before is not None and self._found is not None:
             found = max(found, DEEPEST * before)
+        elif found == 0.0:
+            found = amount / FIRST_S
         deepest = DEEPEST_AT_FIRST if self._found is None else DEEPEST
         self._least = max(deepest * found, amount / SLOWEST_S)
         self._emptied_at, self._let_in = sent_at, later

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from paceline.errors import SuiteError
 from paceline.settings import at, nearest
 from paceline.suite.commands import CommandsOf, commands_of
+from paceline.suite.endpoints import endpoint_of, variant_of
 from paceline.suite.evaluators import Place, build_evaluators, evaluator_class
 from paceline.suite.models import PARTS, ModelsOf, is_model, on_models_named
 from paceline.suite.schema import PROPERTIES, check_shape
@@ -62,7 +63,7 @@ def _note_lines(node: Any, prefix: str, lines: dict[str, int], shown: str) -> No
 
 def says_what_to_run(document: Document) -> bool:
     """Whether a file is more than a dataset."""
-    return any(key in document.values for key in ("task", "variants", "model", *PARTS, "command"))
+    return any(key in document.values for key in ("task", "variants", "model", *PARTS, "command", "http"))
 
 
 def from_document(document: Document, path: Path, shown: str, *, models: Sequence[str] = ()) -> Suite:
@@ -107,7 +108,7 @@ def from_document(document: Document, path: Path, shown: str, *, models: Sequenc
     return Suite(
         name=values.get("name") or "",
         dataset=_dataset_of(values, shown),
-        task=_task_of(values, load, said, commands),
+        task=_task_of(values, load, said, commands, place),
         evaluators=build_evaluators(
             values.get("evaluators") or (),
             custom,
@@ -115,7 +116,7 @@ def from_document(document: Document, path: Path, shown: str, *, models: Sequenc
         ),
         custom_evaluators=custom,
         lifecycle=load(values["lifecycle"], "lifecycle") if values.get("lifecycle") else None,
-        variants=_variants_of(values.get("variants") or {}, load, said, commands),
+        variants=_variants_of(values.get("variants") or {}, load, said, commands, place),
         map=values.get("map") or {},
         metadata=values.get("metadata"),
         repeat=values.get("repeat"),
@@ -167,8 +168,21 @@ def _names_model(said: object) -> bool:
 
 
 def _task_of(
-    values: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf, commands: CommandsOf
+    values: Mapping[str, Any],
+    load: Callable[[str, str], Any],
+    models: ModelsOf,
+    commands: CommandsOf,
+    where: Callable[[str], str],
 ) -> Callable[..., Any] | None:
+    if values.get("http") is not None:
+        if other := next(
+            (name for name in ("task", "model", "command", "variants") if values.get(name)), None
+        ):
+            raise SuiteError(
+                f"{where('http')}: there is `{other}`, and there is an endpoint",
+                hint="each of them is what is under test: keep one of them",
+            )
+        return endpoint_of(values["http"], "http", where)
     if values.get("task"):
         task: Callable[..., Any] = load(values["task"], "task")
         return task
@@ -180,13 +194,19 @@ def _task_of(
 
 
 def _variants_of(
-    written: Mapping[str, Any], load: Callable[[str, str], Any], models: ModelsOf, commands: CommandsOf
+    written: Mapping[str, Any],
+    load: Callable[[str, str], Any],
+    models: ModelsOf,
+    commands: CommandsOf,
+    where: Callable[[str], str],
 ) -> dict[str, Callable[..., Any]]:
-    """Each variant is a task, a task with some of its arguments given, a command or a model."""
+    """Each variant is a task, a task with some of its arguments given, a command, an endpoint or a model."""
     variants: dict[str, Callable[..., Any]] = {}
     for name, said in written.items():
         key = f"variants.{name}"
-        if (command := commands.variant(name, said)) is not None:
+        if (endpoint := variant_of(name, said, where)) is not None:
+            variants[name] = endpoint
+        elif (command := commands.variant(name, said)) is not None:
             variants[name] = command
         elif (task := models.variant(name, said)) is not None:
             variants[name] = task

@@ -157,6 +157,20 @@ COMMAND_PARTS: Final[dict[str, dict[str, Any]]] = {
         "description": "Run it where it sees its workspace and the system, and not your files.",
     },
 }
+HTTP: Final = {
+    "type": "object",
+    "properties": {
+        "url": {"type": "string"},
+        "method": {"enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
+        "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+        "body": {},
+        "answer": {"type": "string"},
+        "stream": {"type": "boolean"},
+    },
+    "required": ["url"],
+    "additionalProperties": False,
+    "description": "An endpoint: url, method, headers, body, the path to the answer, stream.",
+}
 PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "$schema": {"type": "string", "description": "Where editors find this schema."},
     "name": {
@@ -187,6 +201,7 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     **MODEL_PARTS,
     "command": {**_COMMAND, "description": f"{_COMMAND['description']} It is run in place of a `task`."},
     **COMMAND_PARTS,
+    "http": {**HTTP, "description": f"{HTTP['description']} It is asked in place of a `task`."},
     "variants": {
         "type": "object",
         "additionalProperties": {
@@ -201,13 +216,19 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
                 },
                 {
                     "type": "object",
+                    "properties": {"http": HTTP},
+                    "required": ["http"],
+                    "additionalProperties": False,
+                },
+                {
+                    "type": "object",
                     "properties": {"command": _COMMAND, **COMMAND_PARTS},
                     "additionalProperties": False,
                     "minProperties": 1,
                 },
             ]
         },
-        "description": "Several tasks, models or commands by name, in place of one.",
+        "description": "Several tasks, models, commands or endpoints by name, in place of one.",
     },
     "lifecycle": {**_OBJECT, "description": "A CaseLifecycle: `module:Class` or `file.py:Class`."},
     "map": {
@@ -248,10 +269,12 @@ def _check_variant(name: str, said: object, where: str, *, has_common: bool) -> 
     match said:
         case str() | {"task": str()}:
             return
+        case {"http": dict(), **rest} if not rest:
+            return
         case dict() if "task" not in said and ("model" in said or "command" in said or (has_common and said)):
             return
     raise SuiteError(
-        f"{where}: variant {name!r} names neither a task nor a model nor a command",
+        f"{where}: variant {name!r} names neither a task nor a model nor a command nor an endpoint",
         hint=f"`{name}: app.py:answer`, `{name}: {{task: app.py:answer, loud: true}}`, "
         f"`{name}: {{model: openai:gpt-5.4-mini}}`, or `{name}: {{command: [my-agent]}}`",
     )

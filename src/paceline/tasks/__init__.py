@@ -1,4 +1,4 @@
-"""What can be under test: a Python callable, sync or async, a command, or a model."""
+"""What can be under test: a Python callable, sync or async, a command, an HTTP endpoint, or a model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from paceline.tasks.notes import increment_eval_metric, set_eval_attribute, tool
 
 if TYPE_CHECKING:
     from paceline.tasks.command import CommandTask
+    from paceline.tasks.http import HttpTask
     from paceline.tasks.model import ModelTask
 
 __all__ = [
     "CallableTask",
     "CommandTask",
+    "HttpTask",
     "ModelTask",
     "increment_eval_metric",
     "set_eval_attribute",
@@ -26,6 +28,10 @@ def __getattr__(name: str) -> object:
         from paceline.tasks.model import ModelTask  # whoever tests no model loads no models
 
         return ModelTask
+    if name == "HttpTask":
+        from paceline.tasks.http import HttpTask
+
+        return HttpTask
     if name == "CommandTask":
         from paceline.tasks.command import CommandTask
 
