@@ -88,6 +88,8 @@ class Source:
 
     modules: tuple[str, ...]
     python: str = field(default=sys.executable)
+    packages: bool = False
+    """Whether it can import what is installed beside the interpreter."""
 
 
 def gaps_of(cell: Cell, found: Means, *, python: str = sys.executable) -> frozenset[Gap]:
@@ -169,11 +171,12 @@ def _has_own_user(cell: Cell, found: Means, seen: Sequence[str]) -> bool:
 
 
 def _behind_the_gate(command: Sequence[str] | Source, told: dict[str, Any]) -> tuple[str, ...]:
-    python = command.python if isinstance(command, Source) else sys.executable
-    before = (python, "-I", "-S", "-c", _text_of(gate.__name__), json.dumps(told))
+    shut = ("-c", _text_of(gate.__name__), json.dumps(told))
     if isinstance(command, Source):
-        return (*before, "python", *(part for name in command.modules for part in (name, _text_of(name))))
-    return (*before, "run", *command)
+        without = () if command.packages else ("-S",)
+        modules = (part for name in command.modules for part in (name, _text_of(name)))
+        return (command.python, "-I", *without, *shut, "python", *modules)
+    return (sys.executable, "-I", "-S", *shut, "run", *command)
 
 
 @functools.cache
@@ -242,20 +245,18 @@ def _folder(uid: int | None) -> Iterator[Path]:
             os.chown(path, uid, uid)
         yield path
     finally:
-        shutil.rmtree(path, onerror=_open_all_and_again)
+        shutil.rmtree(path, ignore_errors=True)
+        if path.exists():
+            _open_all(path)
+            shutil.rmtree(path, ignore_errors=True)
 
 
-def _open_all_and_again(_function: object, path: str, _why: object) -> None:
-    """What is in a folder that its command has closed is opened; what still cannot be removed stays."""
-    place = Path(path)
+def _open_all(path: Path) -> None:
+    """Open folders that their command has closed, none of them through a link."""
     with contextlib.suppress(OSError):
-        place.parent.chmod(0o700)
-        if place.is_symlink() or not place.is_dir():  # whose permissions are those of what it leads to
-            place.unlink()
-            return
-        place.chmod(0o700)
-        for folder, folders, _files in os.walk(path):
-            for below in (Path(folder, name) for name in folders):
+        path.chmod(0o700)
+    for folder, folders, _files in os.walk(path):
+        for below in (Path(folder, name) for name in folders):
+            with contextlib.suppress(OSError):
                 if not below.is_symlink():
                     below.chmod(0o700)
-    shutil.rmtree(path, ignore_errors=True)

@@ -202,7 +202,8 @@ class Scorer:
         if self._record_call is not None:
             calls = CallsOfAttempt(work, self._now)
             context.run(current_listener.set, calls)
-        answer = _Deadline(self._deadlines, call, self._timeout, self._grace, context)
+        timeout = None if prepared.keeps_time else self._timeout
+        answer = _Deadline(self._deadlines, call, timeout, self._grace, context)
         work.stopwatch = answer
         self._asked[answer.task] = Asked(prepared.label, turn)
         try:

@@ -84,6 +84,8 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
     """
 
     instant: ClassVar[bool] = False
+    keeps_time: ClassVar[bool] = False
+    """Whether it comes to its end by itself, in a time of its own: then the run sets it no deadline."""
 
     @abstractmethod
     def evaluate(

@@ -45,6 +45,8 @@ class Prepared:
     """May return an awaitable whatever the mode: then that is what has to be awaited."""
     default_name: str
     """Name of a result that comes without one."""
+    keeps_time: bool = False
+    """Whether it ends by itself in a time of its own, and is set no deadline."""
 
 
 def prepare(evaluators: Iterable[object], *, after: Sequence[Prepared] = ()) -> tuple[Prepared, ...]:
@@ -81,6 +83,7 @@ def _prepare(evaluator: object, taken: set[str]) -> Prepared:
         mode=_mode(function, evaluator),
         call=call,
         default_name=name,
+        keeps_time=isinstance(evaluator, Evaluator) and evaluator.keeps_time,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from typing import Any
 
 import pytest
@@ -294,3 +296,17 @@ def test_limits_hold_without_containment_too(only_limits: Means) -> None:
     assert why_not(loop, allow_uncontained=True, timeout=1.0) == "it took longer than 1 s"
     greedy = "def add(a, b): return len(bytearray(1 << 30))"
     assert "MemoryError" in why_not(greedy, allow_uncontained=True)
+
+
+def test_what_is_installed_can_be_imported_only_where_that_is_said(way: Means) -> None:
+    answer = "import msgspec\ndef add(a, b): return a + b\n"
+    assert "ModuleNotFoundError" in why_not(answer)
+    assert verdict(answer, packages=True).value is True
+
+
+def test_another_interpreter_can_be_named_and_one_that_is_none_is_refused(way: Means) -> None:
+    assert verdict(RIGHT, python=os.path.realpath(sys.executable)).value is True
+    with pytest.raises(UsageError, match="is no Python interpreter"):
+        PythonTests(ADD, "add", python="/bin/true").check_ready()
+    with pytest.raises(UsageError, match="is no Python interpreter"):
+        PythonTests(ADD, "add", python="/nowhere/python").check_ready()

@@ -15,13 +15,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 from weakref import WeakValueDictionary
 
-from paceline.containment import Cell, Gap, check, contained, means
+from paceline.containment import Cell, Gap, check, means
 from paceline.errors import UsageError
 from paceline.evaluators.base import AnyContext, Evaluator
-from paceline.evaluators.code.judging import NotJudged
+from paceline.evaluators.code.judging import NotJudged, in_cell
 from paceline.evaluators.wording import brief
 from paceline.processes.launch import MIB, Ended, Launch, Limits
 from paceline.processes.running import run
@@ -46,6 +46,9 @@ class Done:
 @dataclass(kw_only=True)
 class InWorkspace(Evaluator[object, object, object]):
     """An evaluator that carries out a command in the workspace of a case."""
+
+    keeps_time: ClassVar[bool] = True
+    """By `timeout`, which begins once it is its turn in the workspace."""
 
     cwd: str | None = None
     """The folder, where it is not the workspace that the task has worked in."""
@@ -95,7 +98,7 @@ class InWorkspace(Evaluator[object, object, object]):
         common = {**passed(ALWAYS), "PACELINE_WORKSPACE": str(where)}
         own = {"PATH": _path(), **(self.env or {})}
         if self.contained:
-            with contained(argv, self._cell(where, *also_writable), found=means()) as inside:
+            async with in_cell(argv, self._cell(where, *also_writable), means()) as inside:
                 env = {**common, **inside.env, **own}
                 done = Done(await run(self._launch(inside.argv, inside.cwd, env)), inside.gaps)
         else:

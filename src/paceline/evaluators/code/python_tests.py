@@ -12,13 +12,14 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from paceline.containment import Cell, Contained, Source, check, contained, means
+from paceline.containment import Cell, Contained, Source, check, means
+from paceline.containment.view import interpreter_paths
 from paceline.errors import UsageError
 from paceline.evaluators.base import AnyContext, EvaluationReason, Evaluator, Verdict
 from paceline.evaluators.code.answers import function_tested, program
-from paceline.evaluators.code.judging import NotJudged, not_contained
+from paceline.evaluators.code.judging import NotJudged, in_cell, not_contained
 from paceline.evaluators.wording import brief, kind_of
 from paceline.processes.launch import MIB, Ended, Launch, Limits
 from paceline.processes.running import run
@@ -46,10 +47,14 @@ class PythonTests(Evaluator[object, object, object]):
     memory_mb: int = 512
     processes: int = 16
     python: str | None = None
-    """The interpreter; by default the one that runs this."""
+    """The interpreter, from 3.10 on; by default the one that runs this."""
+    packages: bool = False
+    """Let the code import what is installed beside the interpreter."""
     allow_uncontained: bool = False
     """Run it also where files and the network would be open to it."""
     evaluation_name: str | None = None
+
+    keeps_time: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, least in (("timeout", 0.0), ("memory_mb", 15), ("processes", 0)):
@@ -61,7 +66,9 @@ class PythonTests(Evaluator[object, object, object]):
                 )
 
     def check_ready(self) -> None:
-        """Raise a UsageError if this machine cannot contain an answer."""
+        """Raise a UsageError if this machine cannot contain an answer, or has no such interpreter."""
+        if self.python is not None:
+            interpreter_paths(self.python)
         if not self.allow_uncontained:
             check(self._cell(), means(), what="generated code")
 
@@ -69,8 +76,8 @@ class PythonTests(Evaluator[object, object, object]):
         self.check_ready()
         if not isinstance(ctx.output, str):
             return EvaluationReason(False, f"the output is {kind_of(ctx.output)}, not code")
-        judge = Source(JUDGE, python=self.python or sys.executable)
-        with contained(judge, self._cell(), found=means()) as inside:
+        judge = Source(JUDGE, python=self.python or sys.executable, packages=self.packages)
+        async with in_cell(judge, self._cell(), means()) as inside:
             ended = await run(self._launch(inside, json.dumps(self._told(ctx, ctx.output)).encode()))
             found = _found(ended, self)
         name = self.get_default_evaluation_name()

@@ -6,6 +6,7 @@ says. Results of an earlier run, or of the agent's own making, are removed befor
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -24,12 +25,13 @@ from paceline.evaluators.code.commanding import (
     how_it_ended,
     workspace_of,
 )
+from paceline.evaluators.code.hidden import hidden_tests
 from paceline.evaluators.code.judging import NotJudged, not_contained
 from paceline.evaluators.code.patches import matches
 from paceline.evaluators.code.reports import BIGGEST, Results, Unreadable, read_junit, read_pytest
 from paceline.evaluators.wording import brief
 from paceline.processes.launch import Ended
-from paceline.workspaces.inside import parts_of, read, write
+from paceline.workspaces.inside import parts_of, read
 
 PYTEST: Final = "python -m pytest -q -p no:cacheprovider --junit-xml={junit}"
 JUNIT: Final = "{junit}"
@@ -55,6 +57,7 @@ class TestsPass(InWorkspace):
     pass_to_pass: list[str] | None = None
     junit: str | None = None
     files: dict[str, str] | None = None
+    test_patch: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,10 +73,9 @@ class TestsPass(InWorkspace):
 
     async def evaluate(self, ctx: AnyContext) -> dict[str, EvaluationReason]:
         needed = self._needed(ctx.metadata)
-        files = self.files if self.files is not None else _files_of(ctx.metadata)
+        hidden = hidden_tests(self.files, self.test_patch, ctx.metadata)
         async with workspace_of(ctx, self.cwd) as where:
-            for path, text in files.items():
-                write(where, path, text.encode())
+            await asyncio.to_thread(hidden.put_into, where, ctx.attributes)
             done, results = await self._results(where)
         name = self.get_default_evaluation_name()
         passed = self._limit_passed(done.ended)
@@ -164,15 +166,6 @@ def _listed(name: str, metadata: object) -> list[str] | None:
     if value is not None and not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
         raise NotJudged(f"{name} in the metadata is {brief(value)}, not a list of tests")
     return value
-
-
-def _files_of(metadata: object) -> dict[str, str]:
-    value = metadata.get("test_files") if isinstance(metadata, Mapping) else None
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
-        raise NotJudged("test_files in the metadata is not a mapping from paths to texts")
-    return dict(value)
 
 
 def _of_these(name: str, results: Results, needed: Sequence[str]) -> dict[str, EvaluationReason]:
