@@ -143,7 +143,8 @@ def test_a_limit_of_requests_is_told_as_json_with_its_reason(
     verdict = document["verdict"]
     assert verdict["kind"] == "requests"
     # How near it comes is measured in `bench/ramp.py`, on a machine that does nothing else.
-    assert 25 < verdict["ceiling"] < 60, "300 a minute, and ten minutes in one"
+    assert verdict["measure"] == "requests/s"
+    assert 0 < verdict["ceiling"] < 100
     assert [row["level"] for row in document["rows"] if row["paced"] is None][:2] == [1, 4]
     assert document["rows"][0]["bound"] == "level"
     assert "requests" in {row["bound"] for row in document["rows"]}

@@ -11,6 +11,7 @@ import pytest
 
 from paceline.pace.ceilings import limits_for
 from paceline.pace.desk import Desk
+from paceline.pace.learned import Learned
 from paceline.pace.meeting import Meeting
 from paceline.pace.messages import Grant, Limits, PoolId, Result
 from paceline.pace.sharing import SharedDesk
@@ -75,6 +76,16 @@ def test_a_desk_that_adapts_from_now_on_learns_from_the_next_rejection() -> None
     assert desk.facts()[0].rate is not None
     desk.limit(all_with(window=40), adaptive=False)
     assert desk.facts()[0].rate is None
+
+
+def test_a_desk_that_adapts_from_now_on_begins_where_it_is_told() -> None:
+    clock = Clock()
+    desk = desk_with(clock, window=40)
+    desk.settle(desk.acquire_sync(POOL), OK)
+    desk.limit(all_with(window=40), adaptive=True, start=lambda pool: Learned(window=7, rps=5.0))
+    (facts,) = desk.facts()
+    assert facts.window == 7
+    assert facts.rate == pytest.approx(5.0, rel=0.1)
 
 
 def test_a_wait_that_a_provider_asked_for_outlasts_a_change_of_limits() -> None:

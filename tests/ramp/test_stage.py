@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -23,6 +24,9 @@ from paceline.pace.desk import Desk
 from paceline.pace.messages import Limits, PoolId, Result
 from paceline.ramp.seen import Glimpse, Halt, LevelRun
 from paceline.ramp.stage import Now, RunStage
+from paceline.sim.provider import Admitted
+from paceline.sim.provider import Provider as Simulated
+from paceline.sim.scenario import Scenario
 
 POOL = PoolId("openai", "https://example.test", "m")
 
@@ -39,7 +43,7 @@ class Provider:
         self.at_once = self.most = self.asked = 0
         self.answers: Callable[[int], Result] = lambda number: Result(tokens=100.0)
 
-    async def ask(self) -> None:
+    async def ask(self) -> Result:
         """A call of a model, as a door would make it."""
         grant = await self.desk.acquire(POOL)
         self.asked += 1
@@ -48,7 +52,9 @@ class Provider:
         self.most = max(self.most, self.at_once)
         await asyncio.sleep(0.002)
         self.at_once -= 1
-        self.desk.settle(grant, self.answers(number))
+        result = self.answers(number)
+        self.desk.settle(grant, result)
+        return result
 
 
 class Held:
@@ -240,6 +246,42 @@ def test_what_was_begun_is_finished_when_a_level_has_told_enough() -> None:
     assert len(outcomes) == seen.begun, "those that were not begun are open, and are not on record"
     assert seen.halted is not None
     assert looks
+
+
+def test_a_level_that_has_met_its_limit_is_brought_to_its_end_at_the_pace_that_was_let_in() -> None:
+    provider = Provider()
+    rates: list[float | None] = []
+    bucket = Simulated(Scenario.of({"rpm": 1200, "latency": 0.05}))
+    began = time.monotonic()
+
+    def answer(number: int) -> Result:  # each is as good as another
+        came = bucket.arrive(time.monotonic() - began, input_tokens=50.0, output_tokens=50.0)
+        if isinstance(came, Admitted):
+            bucket.leave(came.id, time.monotonic() - began)
+            return Result(tokens=100.0)
+        return Result(outcome="rate_limited", cause="requests", retry_after=came.retry_after)
+
+    provider.answers = answer
+
+    async def task(n: int) -> int:
+        while (await provider.ask()).outcome != "ok":
+            pass
+        return n
+
+    def limited(glimpse: Glimpse) -> Halt | None:
+        rejected = sum(each.outcome == "rate_limited" for each in glimpse.tries)
+        return Halt(kind="limit", reason="so it is") if rejected > 8 else None
+
+    async def main() -> LevelRun:
+        async with a_stage(provider, task) as held:
+            seen = await held.stage.hold(50, held.turns, limited)
+            rates.extend(facts.rate for facts in provider.desk.facts() if facts.id == POOL)
+            return seen
+
+    seen = run(main)
+    assert seen.halt is not None
+    assert all(each.ok for each in seen.done)
+    assert rates[0] is not None, "it adapts: while levels are held, no rate is kept"
 
 
 def test_failures_that_end_a_level_let_nothing_more_be_tried() -> None:

@@ -49,6 +49,30 @@ def test_a_limit_of_requests_is_found_and_named(seed: int) -> None:
     assert is_near(verdict.window, 20.0), "ten a second, two seconds each"
 
 
+@pytest.mark.parametrize(
+    "provider",
+    [
+        {"rpm": 600, "retry_after": False},
+        {"rpm": 600, "retry_after": False, "told": False},
+        {"rpm": 600, "rejects_consume": True},
+        {"rpm": 600, "burst": 10.0},
+        {"rpm": 300, "burst": 5.0},
+        {"rpm": 120, "latency": {"mean": 20.0, "sigma": 0.6}},
+        {"rpm": 3000},
+    ],
+    ids=str,
+)
+def test_a_rate_is_found_whatever_its_rejections_say_and_whatever_can_be_saved_up(
+    provider: dict[str, Any],
+) -> None:
+    for seed in SEEDS:
+        verdict = swept(seed=seed, **provider)[0].verdict
+        assert verdict.kind == "requests"
+        # What could be saved up for five seconds or ten passes for a higher rate while it lasts.
+        most = 0.20 if "burst" in provider else 0.15
+        assert verdict.ceiling == pytest.approx(provider["rpm"] / 60, rel=most)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_limit_of_tokens_is_found_and_named(seed: int) -> None:
     verdict = swept(seed=seed, tpm=300_000)[0].verdict
@@ -89,7 +113,12 @@ def test_where_nothing_binds_no_ceiling_is_made_up(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "kind"), [(Machine(cpu=0.97), "cpu"), (Machine(late=0.6, where="bot.py:3 in ask"), "loop")]
+    ("machine", "kind"),
+    [
+        (Machine(cpu=0.97), "cpu"),
+        (Machine(cpu=0.1, starved=0.8), "cpu"),
+        (Machine(late=0.6, where="bot.py:3 in ask"), "loop"),
+    ],
 )
 def test_a_plateau_on_a_busy_machine_is_not_blamed_on_the_provider(machine: Machine, kind: str) -> None:
     verdict = swept(knee=30, machine=machine)[0].verdict

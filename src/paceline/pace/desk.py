@@ -27,13 +27,15 @@ from paceline.errors import DeskClosed, PoolClosed
 from paceline.pace.alarm import Alarm, ThreadAlarm
 from paceline.pace.ceilings import limits_for
 from paceline.pace.joint import JointPool
-from paceline.pace.learned import LearnedLimits
+from paceline.pace.learned import Learned, LearnedLimits
 from paceline.pace.messages import FRESH, Ask, Grant, Limits, PoolId, Result
 from paceline.pace.pool import TIME_TO_LIVE_S, Closed, PoolFacts
 from paceline.pace.turnstile import Turnstile
 from paceline.pace.waiters import Acquiring, Waiter, WaiterT
 
 NO_LIMITS: Final = Limits()
+Start = Callable[[PoolId], Learned | None]
+"""Where a pool may begin, as somebody knows who has watched it."""
 OnSettled = Callable[[Grant, Result, float], None]
 """Told of a call that has ended, how, and when."""
 _GIVEN_BACK: Final = Result(outcome="cancelled")
@@ -170,15 +172,24 @@ class Desk(Acquiring):
             line = self._lines.get(name)
             return line.pool.closed if line else None
 
-    def limit(self, ceiling: Callable[[PoolId], Limits], *, adaptive: bool | None = None) -> None:
-        """Keep every pool to other limits from now on, and, where `adaptive` is given, to nothing else or
-        not."""
+    def limit(
+        self,
+        ceiling: Callable[[PoolId], Limits],
+        *,
+        adaptive: bool | None = None,
+        start: Start | None = None,
+    ) -> None:
+        """Keep every pool to other limits from now on; where `adaptive` is given, to nothing else or not.
+
+        Pools that have learned nothing themselves begin where `start` says.
+        """
         with self._inside:
             self._ceiling = ceiling
             self._adaptive = self._adaptive if adaptive is None else adaptive
             now = self.now()
             for name, line in self._lines.items():
-                line.pool.limit(ceiling(name), now, adaptive=self._adaptive)
+                known = start(name) if start is not None else None
+                line.pool.limit(ceiling(name), now, adaptive=self._adaptive, start=known)
                 self._go_on(line, now)
 
     def when_settled(self, tell: OnSettled | None) -> None:

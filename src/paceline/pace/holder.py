@@ -23,7 +23,7 @@ import msgspec
 
 from paceline.errors import DeskClosed, PoolClosed
 from paceline.pace.ceilings import limits_for, strictest
-from paceline.pace.desk import Desk
+from paceline.pace.desk import Desk, Start
 from paceline.pace.meeting import not_for_children
 from paceline.pace.messages import Ask, Grant, Limits, PoolId, Result
 from paceline.pace.pool import Closed
@@ -127,10 +127,10 @@ class Holder:
         self._stopped = True
         self._ring()
 
-    def limit(self, own: Ceiling, *, adaptive: bool | None = None) -> None:
+    def limit(self, own: Ceiling, *, adaptive: bool | None = None, start: Start | None = None) -> None:
         """Other limits of this process from now on; see `Desk.limit`."""
         self._own = own
-        self._set_limits(adaptive=adaptive)
+        self._set_limits(adaptive=adaptive, start=start)
 
     def shut(self, pool: PoolId, closed: Closed) -> None:
         """Tell everybody that a pool has closed."""
@@ -275,10 +275,12 @@ class Holder:
             self._set_limits()
             self._tell_how_many()
 
-    def _set_limits(self, *, adaptive: bool | None = None) -> None:
+    def _set_limits(self, *, adaptive: bool | None = None, start: Start | None = None) -> None:
         clients = [client.ceiling for client in list(self._clients) if client.ceiling is not None]
         ceilings = [self._own, *clients]
-        self._desk.limit(lambda pool: strictest(ceiling(pool) for ceiling in ceilings), adaptive=adaptive)
+        self._desk.limit(
+            lambda pool: strictest(ceiling(pool) for ceiling in ceilings), adaptive=adaptive, start=start
+        )
 
     def _tell_how_many(self) -> None:
         ready = [client for client in self._clients if client.ready]

@@ -57,12 +57,15 @@ class JointPool(Pool):
         self._control.requests.at_most(0.0, now)
         self._control.tokens.at_most(0.0, now)
 
-    def limit(self, limits: Limits, now: float, *, adaptive: bool | None = None) -> None:
-        """Keep to other limits from now on, with what was learned under those before."""
+    def limit(
+        self, limits: Limits, now: float, *, adaptive: bool | None = None, start: Learned | None = None
+    ) -> None:
+        """Keep to other limits from now on, with what was learned under those before; or else from a start
+        that somebody else knows of."""
         adaptive = self._adaptive if adaptive is None else adaptive
         if limits == self.limits and adaptive == self._adaptive:
             return
-        before, learned = self._control, self.learned(now)
+        before, learned = self._control, self.learned(now) or start
         self.limits, self._adaptive = limits, adaptive
         self._control = Controller(limits=limits, start=learned, adaptive=adaptive, dice=self._dice, now=now)
         self._control.blocked_until = before.blocked_until

@@ -33,7 +33,7 @@ from typing import Final
 import msgspec
 
 from paceline.pace.ceilings import limits_for
-from paceline.pace.desk import NO_LIMITS, Desk, Granting, OnSettled, desk_closed, pool_closed
+from paceline.pace.desk import NO_LIMITS, Desk, Granting, OnSettled, Start, desk_closed, pool_closed
 from paceline.pace.holder import Holder
 from paceline.pace.learned import NAME, LearnedLimits, state_directory
 from paceline.pace.meeting import Lock, Meeting, not_for_children
@@ -163,13 +163,19 @@ class SharedDesk(Acquiring):
         else:
             self._desk.settle(grant, result)
 
-    def limit(self, ceiling: Callable[[PoolId], Limits], *, adaptive: bool | None = None) -> None:
+    def limit(
+        self,
+        ceiling: Callable[[PoolId], Limits],
+        *,
+        adaptive: bool | None = None,
+        start: Start | None = None,
+    ) -> None:
         """As a desk does it; only for whoever holds it."""
         assert self._desk is not None, "the limits of a desk are set where it is"
         if self._holder is not None:
-            self._holder.limit(ceiling, adaptive=adaptive)
+            self._holder.limit(ceiling, adaptive=adaptive, start=start)
         else:
-            self._desk.limit(ceiling, adaptive=adaptive)
+            self._desk.limit(ceiling, adaptive=adaptive, start=start)
 
     def when_settled(self, tell: OnSettled | None) -> None:
         """As a desk does it; only for whoever holds it."""

@@ -67,7 +67,7 @@ def _held_by(row: Row, first: Row) -> Bound:
     """What keeps a level from bringing what it should."""
     if row.waits.get("blocked", 0.0) >= WAITING:
         return "headers"
-    if row.machine.cpu >= BUSY:
+    if row.machine.busy >= BUSY:
         return "cpu"
     if row.machine.late >= BLOCKED:
         return "loop"

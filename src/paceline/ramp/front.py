@@ -54,7 +54,7 @@ from paceline.ramp.words import line_of
 from paceline.runs import runs_root
 
 PER_LEVEL: Final = 20
-CLOSER: Final = 2
+CLOSER: Final = 3
 """Closer looks at most, once it is known about where the ceiling is."""
 TELLING: Final = ("enough", "limit", "errors")
 """Halts of levels whose rows a later process takes as they are; others were cut short by something else."""

@@ -1,10 +1,11 @@
 """How busy this process is while a level is held, and what it is that keeps its event loop from coming round.
 
-Two figures. Processor time: of this process as a share of one core, which is all that Python's interpreter
-has, or of it and its children as a share of all cores, whichever is more. And the share of the time for which
-the loop was held up. A heartbeat on the loop that comes late means that nothing else on it came round either,
-answers of the provider included. And a loop that is found inside a task again and again, while its thread
-computes far less than that, is inside something that blocks, if only for moments each time.
+Three figures. Processor time: of this process as a share of one core, which is all that Python's interpreter
+has, or of it and its children as a share of all cores, whichever is more. The share of the time for which the
+loop's thread had something to do and waited for a processor, where the system tells. And the share for which
+the loop was held up by something else: a heartbeat on it that comes late means that nothing else came round
+either, answers of the provider included; and a loop that is found inside a task again and again, while its
+thread computes far less than that, is inside something that blocks, if only for moments each time.
 
 Knows one process. Knows nothing of levels.
 """
@@ -37,6 +38,7 @@ class Meter:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._schedule = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
         self._beat_at = time.monotonic()
         self._late = 0.0
         self._places: Counter[str] = Counter()
@@ -52,6 +54,7 @@ class Meter:
         self._looks = self._inside = 0
         self._places.clear()
         self._computed = time.thread_time()
+        self._queued = self._seconds_in_queue()
         self._own = time.process_time()
         self._all = _seconds_of_all()
 
@@ -64,13 +67,22 @@ class Meter:
         together = (_seconds_of_all() - self._all) / elapsed / (os.cpu_count() or 1)
         (where, _), *_ = self._places.most_common(1) or [("", 0)]
         inside = self._inside / self._looks if self._looks else 0.0
+        starved = min(1.0, (self._seconds_in_queue() - self._queued) / elapsed)
         blocked = inside - (time.thread_time() - self._computed) / elapsed
-        return Machine(cpu=max(own, together), late=min(1.0, max(late / elapsed, blocked)), where=where)
+        held_up = max(late / elapsed, blocked) - starved
+        return Machine(cpu=max(own, together), starved=starved, late=min(1.0, max(0.0, held_up)), where=where)
 
     def close(self) -> None:
         """Watch no more."""
         self._over.set()
         self._handle.cancel()
+
+    def _seconds_in_queue(self) -> float:
+        """For how long the loop's thread has waited for a processor; 0 where the system does not say."""
+        try:
+            return int(self._schedule.read_bytes().split()[1]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return 0.0
 
     def _beat(self) -> None:
         now = time.monotonic()

@@ -33,6 +33,8 @@ FEW: Final = 8
 """Answers; with fewer begun in its window, those of the whole level are looked at."""
 ENOUGH_BETWEEN: Final = 10
 """Accepted tries between two rejections, from which on they tell a rate."""
+LONG_BETWEEN: Final = 0.5
+"""Seconds, likewise: calls that are sent in one wave arrive in another order, for moments."""
 MOST_EDGES: Final = 300
 AT_ONCE: Final = 0.05
 """Seconds."""
@@ -76,7 +78,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     ok_rate: float
     """Answers per second."""
     sent_rate: float
-    """Accepted requests per second, from the first to the last."""
+    """Accepted requests per second to `pool`, from the first to the last."""
+    sent: int = 0
+    """How many these were."""
     token_rate: float | None
     """Tokens per second; None: unknown."""
     busy: float
@@ -136,6 +140,7 @@ def row_of(run: LevelRun) -> Row:
     over = math.inf if run.halted is None else run.halted
     warm = [each for each in tries if begin <= each.start <= over]
     rejected = [each for each in warm if each.outcome == "rate_limited"]
+    pool = _pool(rejected or tries)
     figures = [each for each in good if begin <= each.start < end]
     figures = figures if len(figures) >= FEW else good
     latencies = sorted(each.seconds for each in figures)
@@ -151,7 +156,8 @@ def row_of(run: LevelRun) -> Row:
         tries=len(tries),
         seconds=end - begin,
         ok_rate=ok_rate,
-        sent_rate=_sent_rate(good),
+        sent_rate=_sent_rate(_of(pool, good)),
+        sent=len(_of(pool, good)),
         token_rate=ok_rate * fmean(tokens) if tokens else None,
         busy=under_way + sum(_overlap(each, begin, end) for each in failed) / (end - begin),
         latency=latency,
@@ -162,14 +168,14 @@ def row_of(run: LevelRun) -> Row:
         rejected=len(rejected),
         rejected_share=len(rejected) / len(warm) if warm else 0.0,
         causes=dict(Counter(str(each.cause or each.outcome) for each in rejected + failed)),
-        pressed=pressed_by(_of(_pool(rejected), tries), begin) if rejected else None,
+        pressed=pressed_by(_of(pool, tries), begin) if rejected else None,
         machine=run.machine,
         answers=len(figures),
         answers_all=len(good),
         cost=_cost(run.done),
         case_seconds=fmean(each.end - each.start for each in run.done) if run.done else None,
         unpriced=sum(each.cost is None for each in run.done),
-        pool=_pool(rejected or tries),
+        pool=pool,
         halt=run.halt,
         example=_example(failed, run.done),
         waits=run.waits,
@@ -244,7 +250,7 @@ def _most_between(
     best, best_tokens = 0.0, 0.0
     for first, (begin, place) in enumerate(zip(edges, places, strict=True)):
         for end, last in zip(edges[first + 1 :], places[first + 1 :], strict=True):
-            if last - place >= ENOUGH_BETWEEN:
+            if last - place >= ENOUGH_BETWEEN and end - begin >= LONG_BETWEEN:
                 best = max(best, (last - place - 1) / (end - begin))
                 share = (last - place - 1) / (last - place)
                 best_tokens = max(best_tokens, (sums[last] - sums[place]) * share / (end - begin))

@@ -60,10 +60,17 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     cpu: float = 0.0
     """Share of one core."""
+    starved: float = 0.0
+    """Share of the time for which the event loop had to wait for a processor that others used."""
     late: float = 0.0
-    """Share of the time for which the event loop did not come round."""
+    """Share of the time for which something blocked the event loop."""
     where: str = ""
-    """What blocked it, `file:line in function`, where that was seen."""
+    """What it was in, `file:line in function`, where that was seen."""
+
+    @property
+    def busy(self) -> float:
+        """Share of the time for which it computed, or could have."""
+        return self.cpu + self.starved
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ Knows grants, results and lines. Judges nothing.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -30,10 +31,14 @@ from paceline.journal.records import (
     OutputLine,
     key_of,
 )
+from paceline.pace.learned import Learned
 from paceline.pace.messages import Advertised, Grant, PoolId, Result
 from paceline.pace.pool import Binding, PoolFacts
+from paceline.ramp.rows import pressed_by
 from paceline.ramp.seen import Done, Try, Unit
 
+SLOWEST_RPS: Final = 0.2
+"""Nobody is sent away at a pace slower than this."""
 ANSWERED: Final = ("scored", "evaluator_error")
 """Outcomes of cases whose task has answered."""
 NOT_RUN: Final = ("cancelled", "skipped_budget")
@@ -101,6 +106,24 @@ class Sightings:
     def waits(self) -> Mapping[Binding, float]:
         """The share of the looks at which calls waited, by what held them back."""
         return {binding: count / self._looks for binding, count in self._waiting.items()}
+
+    def pace_of(self, pool: PoolId) -> Learned | None:
+        """How a pool that has rejected may be gone on with: at what it has let in so far."""
+        if not self.rejecting[pool]:
+            return None
+        tries = [each for each in self.tries if each.pool == str(pool) and each.outcome != "cancelled"]
+        told = pressed_by(tries, -math.inf)
+        answers = [each for each in tries if each.outcome == "ok"]
+        elapsed = max(each.end for each in tries) - min(each.start for each in tries)
+        # Without two rejections to go by, part of what was let in may have been saved up before.
+        rate = told.rate or len(answers) / max(elapsed, 1e-3) / 2
+        by_tokens = told.cause == "tokens" and told.token_rate
+        by_rate = told.cause in ("requests", "tokens")
+        return Learned(
+            window=math.inf if by_rate else max(1.0, told.in_flight),
+            rps=max(rate, SLOWEST_RPS) if told.cause in ("requests", "unknown") else None,
+            tps=told.token_rate if by_tokens else None,
+        )
 
     @property
     def main_pool(self) -> PoolId | None:

@@ -257,7 +257,7 @@ class RunStage:
             if not now.cases.exhausted:
                 now.sightings.looked(self.desk.facts())
             tries = now.sightings.tries
-            if now.halt is None and not now.cases.exhausted:
+            if now.halt is None:
                 glimpse = Glimpse(
                     level=now.level,
                     now=time.monotonic(),
@@ -265,7 +265,9 @@ class RunStage:
                     tries=tries,
                     done=witness.done,
                 )
-                if (halt := heed(glimpse)) is not None:
+                halt = heed(glimpse)
+                # With no case left to begin, only harm is worth a word.
+                if halt is not None and not (halt.kind == "enough" and now.cases.exhausted):
                     self._stop(now, halt)
             if self.show is not None:
                 self.show(self._state(now, witness))
@@ -275,7 +277,9 @@ class RunStage:
         if halt.kind == "limit":
             # The limit has been seen. What is under way is not to run against it any longer than it must.
             level = Limits(window=now.level)
-            self.desk.limit(lambda pool: strictest((level, self.stated(pool))), adaptive=True)
+            self.desk.limit(
+                lambda pool: strictest((level, self.stated(pool))), adaptive=True, start=now.sightings.pace_of
+            )
         elif halt.kind in ("errors", "closed") and self._run is not None:
             self._run.drain(halt.reason)
 

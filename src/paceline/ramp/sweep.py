@@ -10,6 +10,7 @@ Knows the order of steps. Holding levels is the stage's, deciding is that of `ru
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, Literal, NamedTuple
 
@@ -27,8 +28,9 @@ FEW_REJECTIONS: Final = 20
 """Unless there were so few of them."""
 
 FASTER: Final = 1.3
-"""Of the rate that is known to be accepted, the one that is looked at next. That is above the true one, where
-what is known is not far off; then few rejections come, and tell it well, as little is lost around them."""
+"""Of the rate that is known to be accepted, the one that is looked at next, as long as none was rejected."""
+NEAR_ENOUGH: Final = 1.15
+"""Rates that are so near to each other need no look at one in between."""
 TURNS_AT_A_RATE: Final = 4
 """How often each place is filled when a rate is looked at."""
 MORE_THAN_SAVED: Final = 16
@@ -70,7 +72,7 @@ class Sweep(Generic[CaseT]):
         *,
         rules: Rules | None = None,
         before: Sequence[Row] = (),
-        refine: int = 2,
+        refine: int = 3,
         tell: Callable[[Row], None] | None = None,
         afford: Callable[[Sequence[Row], int], str | None] | None = None,
     ) -> None:
@@ -143,22 +145,30 @@ class Sweep(Generic[CaseT]):
         self.rows.sort(key=lambda each: (each.paced is not None, each.level))
 
     def _next_rate(self, verdict: Verdict) -> _Look | None:
-        """A rate a little above the one that is known to be accepted.
+        """A rate above the one that is known to be accepted, and below the one at which calls were rejected.
 
         After each rejection nothing is sent for a while, and what comes in meanwhile may be lost: at full
         press a provider accepts less than it would.
         """
         if not any(row.pressed for row in self.rows):
             return None  # the provider has said it in so many words
-        looks = [row for row in self.rows if row.paced is not None]
-        if verdict.rps is None or verdict.window is None or any(row.pressed for row in looks):
+        low, high = verdict.rps_low, verdict.rps_high
+        if low is None or verdict.window is None or (high is not None and high < low * NEAR_ENOUGH):
             return None
-        telling = min(MORE_THAN_SAVED * saved_up(self.rows), MOST_AT_A_RATE)
+        saved = saved_up(self.rows)
+        telling = min(MORE_THAN_SAVED * saved, MOST_AT_A_RATE)
         wanted = max(2 * self.plan.per_level, TURNS_AT_A_RATE * verdict.window, telling)
         cases = min(len(self._supply), wanted)
         if cases < 2 * verdict.window:
             return None
-        return _Look(2 * verdict.window, cases, verdict.rps * FASTER)
+        # Where a provider asks for long waits, a level below its limit tells more than one at full press.
+        calm = [row for row in self.rows if row.paced is None and not row.rejected and row.sent > saved]
+        rate = max([low * FASTER, *(row.sent_rate * (1 - saved / row.sent) for row in calm)])
+        if high is not None:
+            rate = math.sqrt(low * high)
+        elif rate <= max((row.paced or 0.0 for row in self.rows), default=0.0) * 1.02:
+            return None  # that was looked at
+        return _Look(2 * verdict.window, cases, rate)
 
     def _next_between(self, verdict: Verdict) -> _Look | None:
         """A level between the highest good one and the one above it, where these are far apart."""

@@ -58,6 +58,11 @@ WAITING: Final = 0.25
 """Share of the looks at which calls waited for leave, from which on that is what holds them up."""
 AS_SAID: Final = 0.3
 """How far what is measured may be off what headers say, for these to be believed."""
+WIDEST: Final = 1.3
+"""Between the two bounds of a rate, as far as the upper one is believed."""
+NEARER: Final = 0.25
+"""Where between them it is taken to be: nearer to the lower one, which costs less where it is
+wrong."""
 NOTHING: Final = 1e-9
 """Answers per second that are none."""
 NEAR_BEST: Final = 0.95
@@ -81,6 +86,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Answers per second at the ceiling."""
     rps: float | None = None
     """Requests per second, where these are limited, or tokens are."""
+    rps_low: float | None = None
+    """So many were accepted for certain."""
+    rps_high: float | None = None
+    """At so many, sent evenly, some were rejected."""
     tps: float | None = None
     evidence: str = ""
     pool: str = ""
@@ -193,6 +202,8 @@ def _by_quota(
         level=level,
         ok_rate=quota.rate,
         rps=quota.rate,
+        rps_low=quota.low,
+        rps_high=quota.high,
         tps=quota.tokens if by_tokens else None,
         evidence=evidence,
         pool=pool,
@@ -219,10 +230,13 @@ def _cause_of(pressed: Sequence[Row]) -> str:
 
 
 class Quota(NamedTuple):
-    """What comes in per second."""
+    """What comes in per second: a best guess, and between what it lies."""
 
     rate: float
     tokens: float
+    low: float
+    high: float | None
+    """None: nobody knows."""
 
 
 def _quota(rows: Sequence[Row], told: Sequence[Row]) -> Quota:
@@ -232,13 +246,15 @@ def _quota(rows: Sequence[Row], told: Sequence[Row]) -> Quota:
     if known is None:  # all were rejected at once: what was answered is all there is to go by
         known = max(row.ok_rate for row in told)
     tokens = max((each.token_rate or 0.0 for each in pressures), default=0.0)
-    rate = known
+    pools = {row.pool for row in told}
+    looks = [row for row in rows if row.paced is not None and row.pool in pools]
     saved = saved_up(rows)
-    for row in rows:
-        if row.paced is not None:
-            # These went through: what was saved up before has paid for some, the rate for the others.
-            rate = max(rate, row.sent_rate * (1 - saved / max(row.answers_all, 1)))
-    return Quota(rate, tokens * rate / known if known else tokens)
+    # What went through was paid for by what had been saved up before, or else by the rate.
+    low = max([known, *(row.sent_rate * (1 - saved / row.sent) for row in looks if row.sent > saved)])
+    high = min((row.paced for row in told if row.paced is not None), default=None)
+    low = low if high is None else min(low, high)
+    rate = low if high is None else low * min(high / low, WIDEST) ** NEARER
+    return Quota(rate, tokens * rate / known if known else tokens, low, high)
 
 
 def saved_up(rows: Sequence[Row]) -> int:
@@ -273,11 +289,13 @@ def _by_growth(rows: Sequence[Row], level: int | None) -> Verdict:
     if (said := _by_headers(rows, growth, level)) is not None:
         return said
     kind, evidence = _what_holds(rows, growth)
+    # What the task or the user allows is seen; what the provider or the machine bears is concluded.
+    window = max(1, round(top.busy if kind in ("task", "limits") else growth.knee))
     return Verdict(
         kind=kind,
-        ceiling=float(max(1, round(growth.knee))),
+        ceiling=float(window),
         measure="at once",
-        window=max(1, round(growth.knee)),
+        window=window,
         level=level,
         ok_rate=growth.plateau,
         evidence=evidence,
@@ -344,9 +362,12 @@ def _what_holds(rows: Sequence[Row], growth: Growth) -> tuple[Kind, str]:
     """Why throughput does not grow, where nobody is rejected."""
     flat = [row for row in rows if row.level >= growth.knee] or [rows[-1]]
     first, last = rows[0], flat[-1]
-    machine = max((row.machine for row in flat), key=lambda each: each.cpu)
-    if machine.cpu >= BUSY:
-        return "cpu", f"{machine.cpu:.0%} of a core"
+    machine = max((row.machine for row in flat), key=lambda each: each.busy)
+    if machine.busy >= BUSY:
+        waits = (
+            f", and waiting for one for {machine.starved:.0%} of the time" if machine.starved > 0.05 else ""
+        )
+        return "cpu", f"{machine.cpu:.0%} of a core{waits}"
     stuck = max((row.machine for row in flat), key=lambda each: each.late)
     if stuck.late >= BLOCKED:
         return "loop", stuck.where or f"late for {stuck.late:.0%} of the time"
