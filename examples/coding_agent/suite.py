@@ -51,9 +51,9 @@ def tool_calls(trajectory: Sequence[Mapping[str, Any]]) -> int:
     return sum(len(message.get("tool_calls", ())) for message in trajectory)
 
 
-def cost(metrics: Mapping[str, float]) -> float:
-    """What the calls of the model cost, in US dollars."""
-    return metrics["cost"]
+def cost(metrics: Mapping[str, float]) -> dict[str, float]:
+    """What the calls of the model cost, in US dollars; nothing is said where that is not known."""
+    return {"cost": metrics["cost"]} if "cost" in metrics else {}
 
 
 agent = CommandTask(
