@@ -10,6 +10,7 @@ import pytest
 from paceline.conduct.unseen import UnseenCalls, result_of
 from paceline.engine.ports import Attempted, Work
 from paceline.journal.records import ErrorClass, ErrorFacts, Key
+from paceline.pace.calls import Call
 
 
 class Executor:
@@ -40,6 +41,12 @@ def work(number: int, variant: str = "") -> Work:
     return Work(Key(str(number), 0, variant), 1, None)
 
 
+def make_call(work: Work) -> None:
+    """As a door tells of one."""
+    if work.record_call is not None:
+        work.record_call(work, Call(at=0.0, pool="openai:m"))
+
+
 async def settled() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
@@ -62,7 +69,7 @@ def test_no_more_attempts_are_made_at_once_than_the_pool_holds() -> None:
 
 def test_a_variant_whose_calls_are_seen_is_not_held_back() -> None:
     def calls(work: Work) -> Attempted:
-        work.calls += 1
+        make_call(work)
         return Attempted(output=1)
 
     async def run() -> None:
@@ -77,6 +84,30 @@ def test_a_variant_whose_calls_are_seen_is_not_held_back() -> None:
         assert paced.facts() == []
         inner.release.set()
         await asyncio.gather(*attempts)
+        await paced.stop()
+
+    asyncio.run(run())
+
+
+def test_from_the_first_call_on_nobody_is_held_back_though_no_attempt_has_ended() -> None:
+    """An attempt of an agent may take an hour."""
+
+    async def run() -> None:
+        inner = Executor(lambda work: Attempted(output=1))
+        paced = UnseenCalls(inner, window=5)
+        works = [work(number) for number in range(20)]
+        told: list[Call] = []
+        works[0].record_call = lambda _work, call: told.append(call)
+        attempts = [asyncio.ensure_future(paced.attempt(each)) for each in works]
+        await settled()
+        assert inner.at_once == 5
+        make_call(works[0])
+        await settled()
+        assert inner.at_once == 20
+        assert len(told) == 1
+        make_call(works[1])
+        inner.release.set()
+        assert len(await asyncio.gather(*attempts)) == 20
         await paced.stop()
 
     asyncio.run(run())

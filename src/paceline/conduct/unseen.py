@@ -16,12 +16,14 @@ from typing import Final
 
 from paceline.engine.executors.places import clock_held
 from paceline.engine.ports import Attempted, Executor, Work
+from paceline.pace.calls import Call
 from paceline.pace.desk import Desk, Granting
 from paceline.pace.learned import Learned, LearnedLimits
-from paceline.pace.messages import Cause, Outcome, PoolId, Result
+from paceline.pace.messages import Cause, Grant, Outcome, PoolId, Result
 from paceline.pace.pool import PoolFacts
 
 PROVIDER: Final = "task"
+_GIVEN_BACK: Final = Result(outcome="cancelled")
 
 OUTCOME: Final[dict[str, Outcome]] = {"rate_limited": "rate_limited", "transient": "transient"}
 """What the class of an attempt's error says of its pool. A bug in the task says nothing, so it is `ok`; a
@@ -53,6 +55,8 @@ class UnseenCalls:
         self._is_own = desk is None
         self._seen: set[str] = set()
         """Variants whose calls are seen."""
+        self._held: dict[str, list[Grant]] = {}
+        """What attempts of the others hold."""
 
     @property
     def left_behind(self) -> int:
@@ -84,16 +88,38 @@ class UnseenCalls:
             return await self._executor.attempt(work)
         with clock_held(work, time.monotonic):
             grant = await self._desk.acquire(PoolId(PROVIDER, "", variant))
-        result = Result(outcome="cancelled")
+        if variant in self._seen:  # while this one waited
+            self._desk.settle(grant, _GIVEN_BACK)
+            return await self._executor.attempt(work)
+        held = self._held.setdefault(variant, [])
+        held.append(grant)
+        self._look_out_for_calls(work)
+        result = _GIVEN_BACK
         try:
             attempted = await self._executor.attempt(work)
             result = result_of(attempted)
         finally:
-            if work.calls:
-                self._seen.add(variant)
-                result = Result(outcome="cancelled")
-            self._desk.settle(grant, result)
+            if grant in held:
+                held.remove(grant)
+                self._desk.settle(grant, result)
         return attempted
+
+    def _look_out_for_calls(self, work: Work) -> None:
+        """With the first call that is seen, nobody of its variant is held back any more; an attempt may still
+        take an hour.
+        """
+        record = work.record_call
+
+        def seen(work: Work, call: Call) -> None:
+            variant = work.key.variant
+            self._seen.add(variant)
+            held = self._held.get(variant, [])
+            while held:
+                self._desk.settle(held.pop(), _GIVEN_BACK)
+            if record is not None:
+                record(work, call)
+
+        work.record_call = seen
 
 
 def result_of(attempted: Attempted) -> Result:
