@@ -27,7 +27,7 @@ from bench.results import Bar, Result, program
 from bench.virtual import calls
 from paceline.sim.scenario import Scenario
 
-ROUNDS: Final = 3
+ROUNDS: Final = 2
 PROVIDERS: Final[dict[str, dict[str, Any]]] = {
     "600 requests a minute": {"rpm": 600, "latency": {"mean": 2.0, "sigma": 0.5}},
     "40 calls in flight": {"in_flight": 40, "latency": {"mean": 1.5, "sigma": 0.5}},
