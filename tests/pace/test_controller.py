@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from paceline.pace.controller import LONGEST_BLOCK_S, LOST, START_MARGIN, Controller, Flight
+from paceline.pace.controller import LONGEST_BLOCK_S, LOST, Controller, Flight
 from paceline.pace.learned import Learned
 from paceline.pace.messages import Advertised, Cause, Limits, Result
-from paceline.pace.rates import KEPT
+from paceline.pace.rates import KEPT, START_MARGIN
 
 OK = Result(outcome="ok", seconds=1.0)
 
@@ -237,7 +237,7 @@ def test_without_adapting_nothing_but_the_limits_holds_and_a_block_is_kept_all_t
     assert (calls.width, calls.rate) == (50, None)
     calls.end(numbers[6:7], refusal("requests", retry_after=5.0))
     assert calls.control.blocked_until == 5.0
-    assert calls.control.learned(10, 3, calls.now) is None
+    assert calls.control.learned(10, 3) is None
 
 
 def test_what_was_learned_is_where_the_next_run_begins_a_little_below() -> None:
@@ -246,7 +246,7 @@ def test_what_was_learned_is_where_the_next_run_begins_a_little_below() -> None:
     numbers = calls.send(10)
     calls.now += 0.1
     calls.end(numbers[-1:], refusal("requests"))
-    learned = calls.control.learned(200, 1, calls.now)
+    learned = calls.control.learned(200, 1)
     assert learned is not None
     assert learned.rps is not None
     assert (learned.accepted, learned.rejected) == (200, 1)
@@ -258,7 +258,47 @@ def test_what_was_learned_is_where_the_next_run_begins_a_little_below() -> None:
 def test_a_run_in_which_nothing_was_answered_has_learned_nothing() -> None:
     calls = Calls()
     calls.end(calls.send(10), refusal("requests"))
-    assert calls.control.learned(0, 10, calls.now) is None
+    assert calls.control.learned(0, 10) is None
+
+
+def test_what_was_known_and_not_found_anew_is_not_learned_again() -> None:
+    """However often a few calls are made, what is known grows no younger, and no slower."""
+    calls = Calls(start=Learned(window=60.0, rps=10.0, at=1.0))
+    calls.go_well(at_once=3, seconds=5)
+    assert calls.control.learned(15, 0) is None
+    numbers = calls.send(3)
+    calls.now += 0.1
+    calls.end(numbers[-1:], refusal("tokens"))
+    learned = calls.control.learned(15, 1)
+    assert learned is not None
+    assert learned.rps == 10.0
+
+
+def test_a_limit_of_the_users_is_not_taken_for_one_of_the_provider() -> None:
+    calls = Calls(window=2, rps=3.0, tpm=600.0)
+    calls.go_well(at_once=2, seconds=30)
+    learned = calls.control.learned(60, 0)
+    assert learned is not None
+    assert (learned.window, learned.rps, learned.tps) == (20.0, None, None)
+    known = Calls(start=Learned(window=80.0, rps=50.0), window=2, rps=3.0)
+    known.go_well(at_once=2, seconds=30)
+    assert known.control.learned(60, 0) is None
+
+
+def test_what_headers_say_is_learned_too() -> None:
+    calls = Calls()
+    calls.end(calls.send(), Result(outcome="ok", advertised=Advertised(requests=600.0)))
+    learned = calls.control.learned(1, 0)
+    assert learned is not None
+    assert learned.rps == pytest.approx(KEPT * 10)
+
+
+def test_other_limits_hold_at_once_and_leave_what_is_known_of_the_provider() -> None:
+    calls = Calls(start=Learned(window=60.0, rps=10.0))
+    calls.control.limit(Limits(window=5, rps=2.0), calls.now)
+    assert (calls.width, calls.rate) == (5.0, 2.0)
+    calls.control.limit(Limits(), calls.now)
+    assert calls.rate == pytest.approx(START_MARGIN * 10)
 
 
 def test_after_an_outage_the_pace_goes_on_where_it_was() -> None:

@@ -136,12 +136,24 @@ def test_a_desk_begins_where_the_last_one_ended_and_keeps_what_it_learns_itself(
     clock = Clock()
     desk = Desk(learned=limits(tmp_path, now=NOW + 9), now=clock.now, alarm=clock.alarm)
     desk.settle(desk.acquire_sync(POOL), Result())
+    desk.settle(desk.acquire_sync(POOL), Result(outcome="rate_limited", cause="requests"))
     (facts,) = desk.facts()
     assert facts.window == FOUND.window
     desk.close()
     kept = limits(tmp_path).load(POOL)
     assert kept is not None
-    assert (kept.at, kept.accepted) == (NOW + 9, 1)
+    assert (kept.at, kept.accepted, kept.rejected) == (NOW + 9, 1, 1)
+
+
+def test_a_desk_that_has_found_out_nothing_leaves_what_is_known_as_old_as_it_is(tmp_path: Path) -> None:
+    limits(tmp_path).store(POOL, FOUND)
+    clock = Clock()
+    desk = Desk(learned=limits(tmp_path, now=NOW + 9), now=clock.now, alarm=clock.alarm)
+    desk.settle(desk.acquire_sync(POOL), Result())
+    desk.close()
+    kept = limits(tmp_path).load(POOL)
+    assert kept is not None
+    assert kept.at == NOW
 
 
 def test_a_desk_that_was_not_asked_anything_overwrites_nothing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.pace.rates import BACK_CALLS, BACK_S, CUT, KEPT, Rate
+from paceline.pace.rates import BACK_CALLS, BACK_S, CUT, KEPT, START_MARGIN, Rate
 
 
 def rate_with(*, ceiling: float | None = None, start: float | None = None) -> Rate:
@@ -123,7 +123,7 @@ def test_no_rejection_cuts_to_less_than_half() -> None:
     rate.sent(1.0, 1.0)
     rate.emptied(1.0, 1.0, 1.1)
     assert rate.found is not None
-    assert rate.found >= 50.0
+    assert rate.found >= START_MARGIN * 50
 
 
 def test_what_a_provider_advertises_takes_the_place_of_the_search() -> None:
@@ -141,12 +141,32 @@ def test_what_somebody_has_set_is_never_exceeded_whatever_is_advertised_or_found
     assert rate.top == 5.0
 
 
+def test_what_is_known_of_the_provider_is_what_was_found_or_said_or_known_before() -> None:
+    rate = rate_with(ceiling=3.0)
+    assert (rate.learned, rate.is_news) == (None, False)
+    rate = rate_with(start=10.0)
+    assert (rate.learned, rate.is_news) == (10.0, False)
+    rate.advertised(20.0)
+    assert (rate.learned, rate.is_news) == (KEPT * 20, True)
+    rate.sent(1.0, 1.0)
+    rate.emptied(1.0, 1.0, 1.1)
+    assert (rate.learned, rate.is_news) == (rate.found, True)
+
+
+def test_another_ceiling_holds_at_once() -> None:
+    rate = rate_with(start=10.0)
+    rate.limit(2.0)
+    assert rate.at(0.0) == 2.0
+    rate.limit(None)
+    assert rate.at(0.0) == START_MARGIN * 10
+
+
 def test_after_an_outage_it_goes_on_with_what_was_found_before() -> None:
     rate = rate_with(start=10.0)
     rate.resume(600.0)
-    assert rate.found == 10.0
-    assert rate.at(600.0) == pytest.approx((1 - CUT) * 10)
-    assert rate.at(600.0 + BACK_S) == pytest.approx(10.0)
+    assert rate.found == START_MARGIN * 10
+    assert rate.at(600.0) == pytest.approx((1 - CUT) * START_MARGIN * 10)
+    assert rate.at(600.0 + BACK_S) == pytest.approx(START_MARGIN * 10)
 
 
 def test_a_guess_that_was_put_right_counts_as_what_it_was() -> None:

@@ -116,6 +116,39 @@ def test_what_an_earlier_run_has_learned_is_where_it_begins() -> None:
     assert window_with(start=0.2).at(0.0) == LEAST
 
 
+def test_on_a_server_that_does_one_thing_at_a_time_it_comes_down_to_one_and_never_to_none() -> None:
+    window = window_with(start=3)
+    server = Server(window, knee=1)
+    for _ in range(3_000):
+        server.work(1.0)
+        assert window.at(server.now) >= 1
+    assert window.at(server.now) < 3
+
+
+def test_once_settled_a_rate_that_binds_does_not_move_it() -> None:
+    window = window_with()
+    server = Server(window, knee=40)
+    while not window.knee:
+        server.work(0.5)
+    server.work(5.0)
+    settled = window.at(server.now)
+    for _ in range(4_000):
+        window.paced = True
+        server.work(0.05)
+    assert window.at(server.now) == settled
+
+
+def test_another_ceiling_narrows_it_at_once_and_lets_it_open_again_when_it_is_gone() -> None:
+    window = window_with(start=80)
+    window.limit(10, 1.0)
+    assert window.at(1.0) == 10
+    assert window.learned == 80, "what the provider bears is known all the same"
+    window.limit(50, 2.0)
+    assert window.at(2.0 + OPENING_S) == 50
+    window.limit(None, 5.0)
+    assert window.at(5.0 + OPENING_S) == 80
+
+
 @pytest.mark.parametrize("knee", [8, 40, 150])
 def test_it_settles_where_more_brings_nothing_although_nothing_is_rejected(knee: int) -> None:
     window = window_with()

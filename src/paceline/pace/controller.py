@@ -41,8 +41,6 @@ FIXED_PAUSE_S: Final = 0.5
 """After a rejection that does not say how long, where nothing is to be found out."""
 LOST: Final = 3
 """Cuts in a row without a call let in after them: from here on, one call at a time."""
-START_MARGIN: Final = 0.95
-"""Of a rate that an earlier run found."""
 
 
 class Flight:
@@ -69,6 +67,7 @@ class Controller:
         "_episode",
         "_limits",
         "_lost",
+        "_start",
         "_suspicions",
         "blocked_until",
         "request_rate",
@@ -81,15 +80,15 @@ class Controller:
     def __init__(
         self, *, limits: Limits, start: Learned | None, adaptive: bool, dice: random.Random, now: float
     ) -> None:
-        rps = _least(limits.rps, None if limits.rpm is None else limits.rpm / 60)
-        tps = None if limits.tpm is None else limits.tpm / 60
+        rps, tps = _per_second(limits)
         start = start if adaptive else None
+        self._start = start
         self._adaptive = adaptive
         self._limits = limits
         self._dice = dice
         self.window = Window(most=limits.window, start=start.window if start else None, now=now)
-        self.request_rate = Rate(ceiling=rps, start=_part(start.rps if start else None), now=now)
-        self.token_rate = Rate(ceiling=tps, start=_part(start.tps if start else None), now=now)
+        self.request_rate = Rate(ceiling=rps, start=start.rps if start else None, now=now)
+        self.token_rate = Rate(ceiling=tps, start=start.tps if start else None, now=now)
         self.requests = Bucket(self.request_rate.at(now), now=now)
         self.tokens = Bucket(self.token_rate.at(now), now=now)
         self.blocked_until = -inf
@@ -169,14 +168,29 @@ class Controller:
         self.token_rate.resume(now)
         self.window.resume(now)
 
-    def learned(self, accepted: int, rejected: int, now: float) -> Learned | None:
-        """What the next run may start from."""
+    def limit(self, limits: Limits, now: float) -> None:
+        """Keep to other limits from now on; what is known of the provider's stays known."""
+        rps, tps = _per_second(limits)
+        self._limits = limits
+        self.window.limit(limits.window, now)
+        self.request_rate.limit(rps)
+        self.token_rate.limit(tps)
+        self.tick(now)
+
+    def learned(self, accepted: int, rejected: int) -> Learned | None:
+        """What the next run may start from, unless it knows that already: what was not found anew has not
+        become more certain. Nor is a limit of the user's one of the provider.
+        """
         if not self._adaptive or accepted == 0:
             return None
+        window = round(self.window.learned, 1)
+        known = self._start is not None and window == self._start.window
+        if known and not (self.request_rate.is_news or self.token_rate.is_news):
+            return None
         return Learned(
-            window=round(self.window.at(now), 1),
-            rps=self.request_rate.found or self.request_rate.top,
-            tps=self.token_rate.found or self.token_rate.top,
+            window=window,
+            rps=self.request_rate.learned,
+            tps=self.token_rate.learned,
             accepted=accepted,
             rejected=rejected,
             knee=self.window.knee,
@@ -297,9 +311,10 @@ def _was_not_among(refused: Flight, others: Collection[Flight]) -> None:
             each.among -= 1
 
 
-def _least(*limits: float | None) -> float | None:
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _part(rate: float | None) -> float | None:
-    return None if rate is None else START_MARGIN * rate
+def _per_second(limits: Limits) -> tuple[float | None, float | None]:
+    """Requests and tokens."""
+    rates = (limits.rps, None if limits.rpm is None else limits.rpm / 60)
+    return (
+        min((rate for rate in rates if rate is not None), default=None),
+        None if limits.tpm is None else limits.tpm / 60,
+    )

@@ -157,7 +157,7 @@ class Desk(Acquiring):
                     line.pool.withdraw(waiter.ask.id, now)
                     waiter.resolve(desk_closed())
                 line.waiters.clear()
-            known = [(name, line.pool.learned(now)) for name, line in self._lines.items()]
+            known = [(name, line.pool.learned()) for name, line in self._lines.items()]
         self._alarm.stop()
         if self._learned is not None:
             for name, learned in known:

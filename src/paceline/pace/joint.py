@@ -60,14 +60,18 @@ class JointPool(Pool):
     def limit(
         self, limits: Limits, now: float, *, adaptive: bool | None = None, start: Learned | None = None
     ) -> None:
-        """Keep to other limits from now on, with what was learned under those before; or else from a start
-        that somebody else knows of."""
+        """Keep to other limits from now on, with what was learned under those before; or, where nothing was
+        adapted so far, from a start that somebody else knows of.
+        """
         adaptive = self._adaptive if adaptive is None else adaptive
         if limits == self.limits and adaptive == self._adaptive:
             return
-        before, learned = self._control, self.learned(now) or start
+        before, stays = self._control, adaptive == self._adaptive
         self.limits, self._adaptive = limits, adaptive
-        self._control = Controller(limits=limits, start=learned, adaptive=adaptive, dice=self._dice, now=now)
+        if adaptive and stays:
+            before.limit(limits, now)
+            return
+        self._control = Controller(limits=limits, start=start, adaptive=adaptive, dice=self._dice, now=now)
         self._control.blocked_until = before.blocked_until
         # Another limit is no reason for another burst.
         self._control.requests.at_most(_left(before.requests, now), now)

@@ -179,9 +179,9 @@ class Pool:
             knee=control.window.knee,
         )
 
-    def learned(self, now: float) -> Learned | None:
-        """What the next run may start from; None where nothing was learned."""
-        return self._control.learned(self._accepted, self._rejected, now)
+    def learned(self) -> Learned | None:
+        """What the next run may start from; None where nothing was learned that it does not know already."""
+        return self._control.learned(self._accepted, self._rejected)
 
     # Who goes next
 

@@ -53,6 +53,8 @@ KEPT: Final = 0.98
 """Of a limit in a provider's headers: what is counted there and here is never quite the same."""
 
 
+START_MARGIN: Final = 0.95
+"""Of a rate that an earlier run found: where this one begins."""
 _WEIGHT: Final = 0.1
 """Of the newest call in a running mean."""
 
@@ -68,17 +70,22 @@ class Rate:
         "_found",
         "_least",
         "_let_in",
+        "_measured",
         "_recent",
         "_recent_sum",
         "_since",
         "_span",
+        "_start",
         "_usual",
     )
 
     def __init__(self, *, ceiling: float | None, start: float | None, now: float) -> None:
         self._ceiling = ceiling
         self._advertised: float | None = None
-        self._found = start
+        self._start = start
+        self._measured = False
+        """Whether what was found was found here."""
+        self._found = None if start is None else START_MARGIN * start
         self._usual: float | None = None
         """What a call takes, a running mean."""
         # What an earlier run found is trusted as if it had just been reached again.
@@ -95,6 +102,18 @@ class Rate:
     def found(self) -> float | None:
         """The rate last found; None while none ever bound."""
         return self._found
+
+    @property
+    def learned(self) -> float | None:
+        """The provider's limit, as far as it is known: found here, said by the provider, or known before."""
+        if self._measured:
+            return self._found
+        return self._start if self._advertised is None else self._advertised
+
+    @property
+    def is_news(self) -> bool:
+        """Whether that is known from this run."""
+        return self._measured or self._advertised is not None
 
     @property
     def top(self) -> float | None:
@@ -177,7 +196,7 @@ class Rate:
         deepest = DEEPEST_AT_FIRST if self._found is None else DEEPEST
         self._least = max(deepest * found, amount / SLOWEST_S)
         self._emptied_at, self._let_in = sent_at, later
-        self._found = max(found, self._least)
+        self._found, self._measured = max(found, self._least), True
         self._since = now
         self.corrected(-amount, sent_at, now)
 
@@ -215,6 +234,10 @@ class Rate:
         if self._found is not None:
             self._since = now
         self._emptied_at = None
+
+    def limit(self, ceiling: float | None) -> None:
+        """Somebody sets another limit, or none."""
+        self._ceiling = ceiling
 
     def advertised(self, per_second: float) -> None:
         """The provider says what its limit is."""

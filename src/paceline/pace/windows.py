@@ -2,8 +2,10 @@
 
 It opens in rounds. In a round as many calls end as are in flight; a wider window has to have brought more
 answers per second than the one before, or it only made a queue longer (the knee of a server that never
-rejects). At first it doubles, later it grows by a little. A round in which calls waited for a rate, or in
-which nobody waited at all, tells nothing about the window.
+rejects). At first it doubles, later it grows by a little. Where more has brought nothing it settles, and now
+and then tries a narrower window, which may bring as much, and a wider one, which may bring more after all. A
+round in which calls waited for a rate, in which nobody waited at all, or in which many calls failed tells
+nothing about the window.
 
 A rejection for calls at once says exactly how many fit: those still in flight. It is tried again, more and
 more seldom, whether there is room for a little more.
@@ -59,6 +61,7 @@ class Window:
         "_round_at",
         "_settled",
         "_skip",
+        "_start",
         "knee",
         "limited",
         "paced",
@@ -66,7 +69,8 @@ class Window:
 
     def __init__(self, *, most: float | None, start: float | None, now: float) -> None:
         self._most = MOST if most is None else float(most)
-        self._goal = self._from = max(LEAST, min(START if start is None else start, self._most))
+        self._start = START if start is None else start
+        self._goal = self._from = max(LEAST, min(self._start, self._most))
         self._opened_at = now
         self._doubling = True
         self._hold_until = -inf
@@ -101,9 +105,25 @@ class Window:
 
     def opening(self, now: float) -> float | None:
         """When there will be room for one more without anything having ended; None if not."""
-        if (width := self.at(now)) >= self._goal:
+        width = self.at(now)
+        if int(width) >= int(self._goal):
             return None
         return now + (int(width) + 1 - width) * OPENING_S / (self._goal - self._from) + 1e-6
+
+    @property
+    def learned(self) -> float:
+        """What a provider bears, as far as it is known: a limit of the user's is none of it."""
+        width = self._goal if self._home is None else self._home
+        return max(width, self._start) if width >= self._most < MOST and not self.knee else width
+
+    def limit(self, most: float | None, now: float) -> None:
+        """Somebody sets another limit, or none."""
+        known, was_capped = self.learned, self._goal >= self._most
+        self._most = MOST if most is None else float(most)
+        if self._goal > self._most or was_capped:
+            self._home = self._reference = None
+            self._start = max(self._start, known)  # for when the limit is gone
+            self._go(known, now)
 
     # What happens
 
@@ -124,7 +144,7 @@ class Window:
         if self._ended < self._skip + self._round():
             return
         tells = self.limited and self._failures <= TROUBLED * (self._ended - self._skip)
-        if tells and self._settled and not self.paced:
+        if tells and self._settled:
             self._compare(now)
         elif tells and now >= self._hold_until:
             self._judge(now)
@@ -148,7 +168,7 @@ class Window:
         self._unsettle()
         self.knee = True
         if still < width:
-            self._go(max(LEAST, float(still)), now)
+            self._go(float(still), now)
 
     def resume(self, now: float) -> None:
         """After an outage: half open at once, and the rest within moments."""
@@ -215,6 +235,11 @@ class Window:
 
     def _compare(self, now: float) -> None:
         """A round has ended at the width that it has settled at, or at one that is tried."""
+        if self.paced:
+            # It was a rate that bound; no verdict.
+            home, self._home = self._home, None
+            self._go(self._goal if home is None else home, now)
+            return
         answers, seconds = float(self._ended - self._skip), max(now - self._round_at, 1e-9)
         if self._home is not None:
             self._tried(answers / seconds, now)
@@ -248,7 +273,7 @@ class Window:
     def _go(self, goal: float, now: float) -> None:
         """To another width; calls sent under the old one do not count for the new one."""
         width = self.at(now)
-        self._goal = min(goal, self._most)
+        self._goal = max(LEAST, min(goal, self._most))
         self._from, self._opened_at = min(width, self._goal), now
         self._begin(now, skip=int(width))
 
