@@ -27,6 +27,8 @@ PROGRAMS = (
     "unchanged",
     "ramp",
     "transport",
+    "commands",
+    "worktrees",
 )
 
 

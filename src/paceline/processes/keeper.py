@@ -53,6 +53,7 @@ def main(control_fd: int, owner: int) -> None:
         if control_fd in ready:
             files = _received(control)
             if files is None:
+                _reap(wardens)  # what they have used is then known to whoever waits for this process
                 return
             pid = os.fork()
             if pid == 0:

@@ -290,6 +290,11 @@ class _Keeper:
         self.__init__()  # type: ignore[misc]  # everything of it belongs to the parent
 
 
+def close() -> None:
+    """Let go of the process that starts commands. The next command starts another one."""
+    _keeper.close()
+
+
 _keeper = _Keeper()
 atexit.register(_keeper.close)
 os.register_at_fork(after_in_child=_keeper.renew)

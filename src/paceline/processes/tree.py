@@ -142,14 +142,16 @@ def be_called(name: bytes) -> None:
     _prctl(_PR_SET_NAME, name)
 
 
-def _prctl(option: int, argument: int | bytes) -> None:
-    if _libc is not None:
-        _libc.prctl(option, argument, 0, 0, 0)
-
-
 if sys.platform == "linux":
     import ctypes
 
-    _libc: ctypes.CDLL | None = ctypes.CDLL(None)
+    # Looked up once, in the keeper: each fork of it would have to do it again.
+    _prctl_of_libc = ctypes.CDLL(None).prctl
+
+    def _prctl(option: int, argument: int | bytes) -> None:
+        _prctl_of_libc(option, argument, 0, 0, 0)
+
 else:
-    _libc = None
+
+    def _prctl(option: int, argument: int | bytes) -> None:  # there is no such thing here
+        pass

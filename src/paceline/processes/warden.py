@@ -57,7 +57,6 @@ _FAILED: Final = 127
 
 def serve(line: int, stdin: int, stdout: int, stderr: int, owner_gone: int) -> NoReturn:
     """Be the warden of one command. `owner_gone` is ready once whoever asked has ended, or -1."""
-    code = 1
     try:
         signal.set_wakeup_fd(-1)  # the keeper's
         os.setsid()
@@ -69,14 +68,14 @@ def serve(line: int, stdin: int, stdout: int, stderr: int, owner_gone: int) -> N
         request = _request(connection)
         if request is not None:
             Warden(request, connection, owner_gone).watch_over(stdin, stdout, stderr)
-        code = 0
+        os._exit(0)  # nothing is left of it: that is what watching over means
     except BaseException as error:
         with contextlib.suppress(BaseException):
             os.write(line, json.dumps({"broken": f"{type(error).__name__}: {error}"}).encode() + b"\n")
     finally:
         with contextlib.suppress(BaseException):
             signal_all(os.getpid(), signal.SIGKILL)
-        os._exit(code)
+        os._exit(1)
 
 
 def _request(connection: socket.socket) -> dict[str, Any] | None:
@@ -420,9 +419,8 @@ def _become(request: Mapping[str, Any], files: Sequence[int], word: int) -> NoRe
     try:
         os.setsid()
         die_with_parent()
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGPIPE):
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and that would be inherited
             signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         for target, fd in enumerate(files):
             os.dup2(fd, target)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:

@@ -81,6 +81,7 @@ class Ground:
 
     def claim(self) -> None:
         """Take it, and remove what a process that was killed has left on it, or on another's."""
+        self.root.mkdir(parents=True, exist_ok=True)
         sweep(self.root)
         try:
             self._lock = acquire(_lock_of(self.path))

@@ -39,10 +39,13 @@ TRACE: Final = ("TRACEPARENT", "TRACESTATE")
 def passed(names: Iterable[str], environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables of our environment that names and patterns let through."""
     environ = os.environ if environ is None else environ
-    patterns = tuple(names)
-    return {
-        name: value for name, value in environ.items() if any(fnmatchcase(name, each) for each in patterns)
-    }
+    names = tuple(names)
+    patterns = [name for name in names if set("*?[") & set(name)]
+    found = {name: environ[name] for name in names if name in environ}
+    if patterns:
+        matching = (name for name in environ if any(fnmatchcase(name, each) for each in patterns))
+        found |= {name: environ[name] for name in matching}
+    return found
 
 
 def check_passed(names: Iterable[str]) -> None:
