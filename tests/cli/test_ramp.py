@@ -109,6 +109,14 @@ def test_a_ramp_finds_a_cap_keeps_it_and_leaves_its_cases_to_a_run(
     for picture in ("curve.svg", "r/ramp.svg"):
         assert ET.parse(sums.folder / picture).getroot().tag.endswith("svg")
 
+    # The record says what the time went to, as that of any run.
+    (ended,) = (line for line in recorded(sums) if line["kind"] == "ended")
+    assert ended["how"] == "interrupted", "there are cases left"
+    assert sum(ended["limited"].values()) == pytest.approx(ended["wall"], rel=0.3)
+    (pool,) = ended["pools"]
+    assert pool["accepted"] == len(asked(sums))
+    assert pool["by_cause"]["concurrency"] == pool["rejected"] > 0
+
     # A run into the same place asks for what is missing, and for nothing else.
     held = capped.stats().prompts.different
     assert 0 < held < 150
@@ -201,6 +209,32 @@ def test_a_provider_that_refuses_the_account_is_left_alone(
     assert "the provider refuses for good" in told.stdout
     assert spent.stats().arrived < 40
     assert learned(sums, spent) == []
+
+
+@pytest.mark.slow
+def test_no_key_is_to_be_found_in_what_a_ramp_prints_and_leaves(
+    sums: Shell, sim: Callable[..., RunningSim]
+) -> None:
+    sums.write(
+        "sums.py",
+        SUITE.replace("async def task(question):", "async def task(question):\n        await leak(question)")
+        + """
+    import os
+
+    async def leak(question):
+        if question.startswith("7 "):
+            raise ValueError("the key is " + os.environ["OPENAI_API_KEY"])
+""",
+    )
+    refusing = sim(keys=["sk-another-0123456789abcdef"])
+    key = environ(refusing, sums)["OPENAI_API_KEY"]
+    for more in ((), ("--no-pace-http", "--levels", "1,2")):
+        told = ramp(sums, refusing, *SMALL, *more)
+        assert told.returncode in (1, 2), told.stderr
+        assert key not in told.stdout + told.stderr
+    files = [path for path in sums.folder.rglob("*") if path.is_file()]
+    assert {"ramp.json", "ramp.svg", "journal.jsonl"} <= {path.name for path in files}
+    assert not [path for path in files if key.encode() in path.read_bytes()]
 
 
 # Kills and interrupts

@@ -13,6 +13,7 @@ import pytest
 
 from paceline.api import Dataset, job_of
 from paceline.conduct import Conductor
+from paceline.conduct.limiting import Limiting
 from paceline.conduct.unseen import UnseenCalls
 from paceline.dataset.case import Case
 from paceline.engine.ports import Turn
@@ -100,6 +101,7 @@ async def a_stage(
             desk=provider.desk,
             stated=partial(limits_for, general=stated or Limits(), per_pool={}),
             gauge=conductor.gauge,
+            limiting=Limiting(time.monotonic()),
             show=looks.append,
         )
         await stage.executor.start()

@@ -24,6 +24,7 @@ import msgspec
 from paceline.conduct import Conductor, Job
 from paceline.conduct.guards import quiet_collector, watch_over
 from paceline.conduct.job import ToDo
+from paceline.conduct.limiting import Limiting
 from paceline.conduct.record import Overtaken, Record
 from paceline.conduct.rehearsal import DEFAULT
 from paceline.conduct.unseen import UnseenCalls
@@ -277,7 +278,7 @@ class Climb:
                     found = await sweep.carry_out()
             finally:
                 self._view.stop()
-                self._close(record, todo, started, found)
+                self._close(record, todo, started, found, stage)
                 await stage.executor.stop()
         return self._conclude(stage, plan, found)
 
@@ -305,6 +306,7 @@ class Climb:
             desk=desk,
             stated=partial(limits_for, general=opening.limits, per_pool=opening.per_pool),
             gauge=conductor.gauge,
+            limiting=Limiting(time.monotonic()),
             spent=conductor.spent(todo.ledger),
             listeners=(*conductor.listeners(None), self._view),
             clean=conductor.redactor.clean_text,
@@ -385,7 +387,9 @@ class Climb:
         keep(report)
         return report
 
-    def _close(self, record: Record, todo: ToDo, started: float, found: Found | None) -> None:
+    def _close(
+        self, record: Record, todo: ToDo, started: float, found: Found | None, stage: RunStage
+    ) -> None:
         """The last line of this process, unless the disk has failed it."""
         gauge, source = self._conductor.gauge, todo.source
         expected = self._conductor.expected_of_all(todo)
@@ -403,6 +407,10 @@ class Climb:
                     at=time.time(),
                     how="complete" if complete else "budget" if budget else "interrupted",
                     wall=time.monotonic() - started,
+                    limited=stage.limiting.seconds,
+                    pools=stage.limiting.ends(
+                        each for each in stage.desk.facts() if each.id in stage.ids.values()
+                    ),
                     reason="" if complete else "it was a ramp, which leaves cases to be run",
                 )
             )

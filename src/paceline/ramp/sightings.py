@@ -84,13 +84,13 @@ class Sightings:
     def looked(self, pools: list[PoolFacts]) -> None:
         """How the pools stand at a moment."""
         self._looks += 1
-        wanted = self.unit == "case"
-        held: set[Binding] = {
-            facts.binding
-            for facts in pools
-            if facts.waiting and facts.binding and (facts.id.provider == TASK) == wanted
-        }
-        self._waiting.update(held)
+        self._waiting.update(
+            {facts.binding for facts in self.of_interest(pools) if facts.waiting and facts.binding}
+        )
+
+    def of_interest(self, pools: list[PoolFacts]) -> list[PoolFacts]:
+        """Those of calls; where none is seen, those of attempts."""
+        return [facts for facts in pools if (facts.id.provider == TASK) == (self.unit == "case")]
 
     @property
     def unit(self) -> Unit:

@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from paceline.conduct.limiting import Limiting, Moment
 from paceline.engine.bookkeeping import Listener
 from paceline.engine.budget import Spent
 from paceline.engine.events import AnyEvent, Draining, Gauge
@@ -30,6 +31,7 @@ from paceline.engine.run import Ending, Run
 from paceline.pace.ceilings import strictest
 from paceline.pace.desk import Desk
 from paceline.pace.messages import Limits, PoolId
+from paceline.pace.pool import PoolFacts
 from paceline.pace.sharing import SharedDesk
 from paceline.ramp.machine import Meter
 from paceline.ramp.seen import Glimpse, Halt, Heed, LevelRun
@@ -136,6 +138,8 @@ class RunStage:
     stated: Ceiling
     """Limits that somebody has set: no level goes beyond."""
     gauge: Gauge
+    limiting: Limiting
+    """Adds up what has limited the sweep: it stands in the record, as of any run."""
     spent: Spent = field(default_factory=Spent)
     listeners: Sequence[Listener] = ()
     clean: Callable[[str], str] = str
@@ -210,6 +214,7 @@ class RunStage:
                 with self.watch(self._run):
                     ending = await self._run.carry_out()
             finally:
+                self._tick(now)
                 looking.cancel()
                 with suppress(asyncio.CancelledError):
                     await looking
@@ -254,8 +259,9 @@ class RunStage:
     async def _look(self, now: _Level, witness: Witness, heed: Heed) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
+            pools = self._tick(now)
             if not now.cases.exhausted:
-                now.sightings.looked(self.desk.facts())
+                now.sightings.looked(pools)
             tries = now.sightings.tries
             if now.halt is None:
                 glimpse = Glimpse(
@@ -271,6 +277,23 @@ class RunStage:
                     self._stop(now, halt)
             if self.show is not None:
                 self.show(self._state(now, witness))
+
+    def _tick(self, now: _Level) -> list[PoolFacts]:
+        """Give the time since the last look to what has limited this level."""
+        pools, gauge, run = self.desk.facts(), self.gauge, self._run
+        moment = Moment(
+            working=gauge.in_flight,
+            places=now.level,
+            exhausted=now.cases.exhausted,
+            retrying=gauge.retrying,
+            scoring=gauge.scoring,
+            scoring_full=run is not None and run.scoring_full,
+            lagging=self.recorder.lagging,
+            loop_cpu_s=time.thread_time(),
+            pools=tuple(now.sightings.of_interest(pools)),
+        )
+        self.limiting.tick(time.monotonic(), moment)
+        return pools
 
     def _stop(self, now: _Level, halt: Halt) -> None:
         now.stop(halt)
