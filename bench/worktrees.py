@@ -136,7 +136,7 @@ def measure(quick: bool) -> Result:
         rows=rows,
         bars=bars,
         notes=[
-            "Medians over the rounds. Compared: with what it was, one file having been added; with its patch.",
+            "Medians over the rounds. Compared: with what it was, one file having been added; patched.",
             "Processor time is that of all three for one workspace, git included.",
         ],
     )
