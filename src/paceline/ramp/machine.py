@@ -44,8 +44,8 @@ class Meter:
         self._places: Counter[str] = Counter()
         self._over = threading.Event()
         self._handle = self._loop.call_later(BEAT_S, self._beat)
-        threading.Thread(target=self._look, name="paceline-ramp-meter", daemon=True).start()
         self.start()
+        threading.Thread(target=self._look, name="paceline-ramp-meter", daemon=True).start()
 
     def start(self) -> None:
         """Measure from now on."""
