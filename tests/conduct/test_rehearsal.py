@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -127,3 +128,34 @@ def test_a_rehearsal_in_which_no_call_was_seen_is_marked_all_the_same(tmp_path: 
     assert report.figures.simulated is None
     assert report.figures.is_simulated
     assert "SIMULATED" in report.render()
+
+
+@pytest.mark.parametrize("which", ["async", "sync"])
+def test_a_proxy_that_the_client_would_go_through_hears_nothing_of_a_rehearsal(
+    which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from openai import AsyncOpenAI, OpenAI
+
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+
+        def body(question: str) -> dict[str, Any]:
+            return {"model": "m", "messages": [{"role": "user", "content": question}]}
+
+        def ask(question: str) -> str:
+            with OpenAI(api_key="any", timeout=20) as client:
+                return str(client.chat.completions.create(**body(question)).choices[0].message.content)
+
+        async def ask_async(question: str) -> str:
+            async with AsyncOpenAI(api_key="any", timeout=20) as client:
+                answer = await client.chat.completions.create(**body(question))
+                return str(answer.choices[0].message.content)
+
+        task: Any = ask if which == "sync" else ask_async
+        report = SUMS.evaluate_sync(task, rehearse="gentle", journal=False)
+        proxy.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()  # nobody has come
+    assert report.pass_rate == 1.0

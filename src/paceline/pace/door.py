@@ -81,6 +81,11 @@ class Door:
         self._failures: dict[tuple[PoolId, str], Failure] = {}
         self._remembering = threading.Lock()
 
+    @property
+    def redirects(self) -> bool:
+        """Whether calls go to a simulated provider, wherever they were meant to go."""
+        return self._redirect is not None
+
     def trip(self, request: Any, library: ModuleType) -> Trip | None:
         """The call that a request is; None where it is none."""
         if request.method != "POST":

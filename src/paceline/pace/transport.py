@@ -22,6 +22,7 @@ from contextvars import ContextVar
 from functools import partial, wraps
 from types import ModuleType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from paceline.pace.calls import current_listener
 from paceline.pace.door import Door
@@ -134,7 +135,8 @@ def _for_threads(plain: Callable[..., Any], library: ModuleType) -> Callable[...
         trip = door.trip(request, library) if door is not None else None
         if door is None or trip is None:
             return plain(transport, request)
-        return at_once(trip.go(ThreadHands(door.desk, partial(plain, transport), library)))
+        way = _way(transport, library.HTTPTransport, library) if door.redirects else transport
+        return at_once(trip.go(ThreadHands(door.desk, partial(plain, way), library)))
 
     return handle_request
 
@@ -146,6 +148,20 @@ def _for_coroutines(waiting: Callable[..., Any], library: ModuleType) -> Callabl
         trip = door.trip(request, library) if door is not None else None
         if door is None or trip is None:
             return await waiting(transport, request)
-        return await trip.go(LoopHands(door.desk, partial(waiting, transport), library))
+        way = _way(transport, library.AsyncHTTPTransport, library) if door.redirects else transport
+        return await trip.go(LoopHands(door.desk, partial(waiting, way), library))
 
     return handle_async_request
+
+
+_ways: Final[WeakKeyDictionary[Any, Any]] = WeakKeyDictionary()
+"""By the transport of a client: the one by which its calls reach a simulated provider."""
+
+
+def _way(transport: Any, kind: type[Any], library: ModuleType) -> Any:
+    """A transport to this machine. The client's own may lead through a proxy, which has no business here."""
+    if (way := _ways.get(transport)) is None:
+        # A connection for each call: nobody would close those that are kept, as the client knows of none.
+        limits = library.Limits(max_connections=None, max_keepalive_connections=0)
+        way = _ways[transport] = kind(limits=limits, trust_env=False, verify=False)
+    return way
