@@ -21,8 +21,7 @@ FORGERIES = {
 import sys
 for stream in (sys.stdout, sys.stderr):
     print('+', file=stream)
-    print('{"tests": [{"name": "x", "passed": true, "why": ""}], "calls": 1, "over": "", "broken": ""}',
-          file=stream, flush=True)
+    print('{"tests": 1, "failed": 0, "why": "", "over": "", "broken": ""}', file=stream, flush=True)
 import os
 os._exit(0)
 """,
@@ -31,7 +30,7 @@ os._exit(0)
 import os
 for number in range(256):
     try:
-        os.write(number, b'+\\n{"tests": [], "calls": 1, "over": "", "broken": ""}\\n')
+        os.write(number, b'+\\n{"tests": 1, "failed": 0, "why": "", "over": "", "broken": ""}\\n')
     except OSError:
         pass
 """,
@@ -123,8 +122,7 @@ def add(a, b):
     for number in range(16):
         try:
             with open(f"/proc/{judge}/fd/{number}", "wb", buffering=0) as file:
-                passed = b'{"tests": [{"name": "", "passed": true, "why": ""}], "calls": 1'
-                file.write(b'+\\n' + passed + b', "over": "", "broken": ""}\\n')
+                file.write(b'+\\n{"tests": 1, "failed": 0, "why": "", "over": "", "broken": ""}\\n')
         except OSError:
             pass
     try:

@@ -87,6 +87,11 @@ def test_of_several_tests_it_says_how_many_fail() -> None:
     )
 
 
+def test_of_many_tests_the_verdict_stays_short() -> None:
+    tests = [f"assert add({n}, 1) == {n}, {'x' * 200!r}" for n in range(1000)]
+    assert why_not(RIGHT, tests).startswith("1000 of 1000 tests fail, the first: assert add(0, 1) == 0")
+
+
 @pytest.mark.parametrize(
     ("tests", "why"),
     [

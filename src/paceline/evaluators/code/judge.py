@@ -253,8 +253,8 @@ def brief(value: Any) -> str:
 
 
 def judge(called: Called, told: dict[str, Any]) -> dict[str, Any]:
-    """The verdict: what each test says, and what went wrong besides."""
-    results: list[dict[str, Any]] = []
+    """The verdict: how many tests there were and failed, why the first did, what went wrong besides."""
+    results: list[str] = []
     broken = ""
     try:
         function = Held(called, 0, told["entry_point"])
@@ -273,7 +273,14 @@ def judge(called: Called, told: dict[str, Any]) -> dict[str, Any]:
         pass
     if not (broken or called.over or called.calls):
         broken = f"the tests never called {told['entry_point']}: they say nothing about the answer"
-    return {"tests": results, "calls": called.calls, "over": called.over, "broken": broken}
+    failures = [why for why in results if why]
+    return {
+        "tests": len(results),
+        "failed": len(failures),
+        "why": failures[0] if failures else "",
+        "over": called.over,
+        "broken": broken,
+    }
 
 
 def _names_for(told: dict[str, Any], function: Held) -> dict[str, Any]:
@@ -290,25 +297,22 @@ def _names_for(told: dict[str, Any], function: Held) -> dict[str, Any]:
     return names
 
 
-def _compiled(test: dict[str, Any], place: int) -> CodeType:
+def _compiled(source: str, place: int) -> CodeType:
     try:
-        return compile(test["source"], f"<tests {place}>", "exec")
+        return compile(source, f"<tests {place}>", "exec")
     except (SyntaxError, ValueError) as error:
         raise TestsBroken(f"the tests do not compile: {error}") from error
 
 
-def _carried_out(
-    test: dict[str, Any], code: CodeType, names: dict[str, Any], function: Held
-) -> list[dict[str, Any]]:
-    """A test, or the tests that its source defines: `check(candidate)`, or functions `test_...()`."""
+def _carried_out(source: str, code: CodeType, names: dict[str, Any], function: Held) -> list[str]:
+    """Why each test of a source fails: all of it, its `check(candidate)`, or its functions `test_...()`."""
 
-    def carry_out(label: str, one: Any) -> dict[str, Any]:
-        why = _failure_of(one, called_by(function), code.co_filename, test["source"])
-        return {"name": label, "passed": not why, "why": why}
+    def carry_out(one: Any) -> str:
+        return _failure_of(one, called_by(function), code.co_filename, source)
 
     before = dict(names)
-    whole = carry_out(test["name"], lambda: exec(code, names))  # noqa: S102  # in a cell
-    if not whole["passed"]:
+    whole = carry_out(lambda: exec(code, names))  # noqa: S102  # in a cell
+    if whole:
         return [whole]
     defined = {
         name: value
@@ -318,11 +322,11 @@ def _carried_out(
         and before.get(name) is not value
     }
     if "check" in defined:
-        return [carry_out("check", lambda: defined["check"](function))]
+        return [carry_out(lambda: defined["check"](function))]
     own = [
         name for name, value in defined.items() if name.startswith("test") and not value.__code__.co_argcount
     ]
-    return [carry_out(name, defined[name]) for name in own] or [whole]
+    return [carry_out(defined[name]) for name in own] or [whole]
 
 
 def _failure_of(test: Any, called: Called, file: str, source: str) -> str:

@@ -123,10 +123,7 @@ class PythonTests(Evaluator[object, object, object]):
             "before": made.before,
             "program": made.source,
             "entry_point": entry_point,
-            "tests": [
-                {"name": f"test {place}" if len(tests) > 1 else "the tests", "source": source}
-                for place, source in enumerate(tests, 1)
-            ],
+            "tests": list(tests),
         }
 
     def _tests(self, ctx: AnyContext) -> Sequence[str]:
@@ -184,11 +181,10 @@ def how_it_went(ended: Ended) -> str:
 def _read(verdict: Mapping[str, Any]) -> EvaluationReason:
     if verdict["broken"]:
         raise NotJudged(verdict["broken"])
-    tests = verdict["tests"]
-    failed = [each for each in tests if not each["passed"]]
     if verdict["over"]:
         return EvaluationReason(False, verdict["over"])
-    if failed or not tests:
-        of = f"{len(failed)} of {len(tests)} tests fail, the first: " if len(tests) > 1 else ""
-        return EvaluationReason(False, f"{of}{failed[0]['why']}")
+    n, failed = verdict["tests"], verdict["failed"]
+    if failed or not n:
+        of = f"{failed} of {n} tests fail, the first: " if n > 1 else ""
+        return EvaluationReason(False, f"{of}{verdict['why']}")
     return EvaluationReason(True)

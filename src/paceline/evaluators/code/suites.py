@@ -46,8 +46,9 @@ class TestsPass(InWorkspace):
 
     `command` writes JUnit XML to where `{junit}` stands in it, or to the files that `junit` names within the
     workspace (a path or a pattern); without either, what `pytest -v` or `-rA` prints is read. The lists are
-    those of SWE-bench, and are taken from the case's metadata where they are not given. `files`, or those in
-    the metadata's `test_files`, are written into the workspace before: tests that the agent has not seen.
+    those of SWE-bench, and are taken from the case's metadata where they are not given. `files` are written
+    into the workspace before, and `test_patch` is applied to it: tests that the agent has not seen. The
+    metadata has them as `test_files` and `test_patch`.
     """
 
     __test__: ClassVar[bool] = False  # pytest takes whatever is called Test... for tests
