@@ -6,6 +6,7 @@
     {"sync_fails_at": 3}                                     EIO
     {"takes_at_most": 7}                                     short writes
     {"grace": 0.2}                                           seconds that cancelled code has, in all places
+    {"last_resort": 0.5}                                     seconds that the watch has for its own way out
 
 Faults are put where no public name reaches; everything else about the process is as it always is.
 """
@@ -83,7 +84,7 @@ def install(faults: Mapping[str, Any]) -> None:
     import paceline.journal.journal
     from paceline import cli
     from paceline.conduct import planning
-    from paceline.engine import loop, plan
+    from paceline.engine import loop, plan, watch
 
     disk = _disk(faults)
     if disk is not None:
@@ -93,6 +94,8 @@ def install(faults: Mapping[str, Any]) -> None:
         put(planning, "Plan", impatient)
         put(loop, "LAST_WORDS", faults["grace"])
         put(cli, "LEAVES_WITHIN", faults["grace"])
+    if "last_resort" in faults:
+        put(watch, "LAST_RESORT", faults["last_resort"])
     if "file_size" in faults:
         import resource
 

@@ -6,6 +6,7 @@ nothing in the process can go on: it ends itself with exit code 3, and the resum
 
 from __future__ import annotations
 
+import signal
 import textwrap
 import time
 from pathlib import Path
@@ -335,3 +336,50 @@ def test_a_run_with_many_that_hang_ends_when_their_time_is_up(nursery: Nursery, 
     report = Report.read(tmp_path / "out")
     assert (report.n_scored, report.n_failed) == (20, 20)
     assert {row.outcome for row in report.failures} == {"timeout"}
+
+
+# The interpreter itself ----------------------------------------------------------------------------
+
+BACKTRACKS = """
+    import asyncio, os, re
+    from paceline import Case, Dataset
+
+    @async@def @who@:
+        return re.match(r"(a+)+$" if not os.path.exists("mended") else "a+b", "a" * 60 + "b") is not None
+
+    @async@def quick(@argument@):
+        with open("asked.log", "a") as log:
+            log.write(f"quick {@argument@}\\n")
+        return 1
+
+    dataset = Dataset(name="backtracks", cases=[Case(name="a", inputs=1)], evaluators=[@evaluator@])
+    task = @task@
+"""
+
+
+@pytest.mark.parametrize("way", ["task on the loop", "task on a thread", "evaluator on a thread"])
+def test_code_that_holds_the_interpreters_lock_for_good_ends_with_the_process(
+    nursery: Nursery, tmp_path: Path, way: str
+) -> None:
+    """Python's `re` does, and with it no thread and no handler of a signal of ours can run any more."""
+    is_task = way.startswith("task")
+    text = (
+        textwrap.dedent(BACKTRACKS)
+        .replace("@async@", "async " if way.endswith("loop") else "")
+        .replace("@who@", "hold(n)" if is_task else "hold(output)")
+        .replace("@argument@", "output" if is_task else "n")
+        .replace("@evaluator@", "quick" if is_task else "hold")
+        .replace("@task@", "hold" if is_task else "quick")
+    )
+    (tmp_path / "suite.py").write_text(text)
+    command = ("run", "suite.py", "-o", "out", *LIMITS)
+    child = nursery.runs(tmp_path, *command, faults={"grace": 0.1, "last_resort": 0.3})
+    # Processor time is what it is given, and that may take a while on a busy machine.
+    assert child.wait(100) == -signal.SIGPROF, child.err
+    assert "in hold" in child.err, "the traces of all threads are told"
+    assert "suite.py" in child.err
+    (tmp_path / "mended").touch()
+    again = nursery.runs(tmp_path, *command)
+    assert again.wait() == 0, again.err
+    assert len((tmp_path / "asked.log").read_text().split()) == 2, "what is on record is not asked for again"
+    assert Report.read(tmp_path / "out").n_scored == 1

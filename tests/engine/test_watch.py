@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from paceline.engine import watch
-from paceline.engine.watch import LoopWatch, where_is
+from paceline.engine.watch import LastResort, LoopWatch, where_is
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +98,59 @@ def test_a_loop_that_is_blocked_for_longer_than_anything_may_take_is_stuck() -> 
     ((seconds, where),) = told.stuck
     assert seconds >= 0.2
     assert "in test_a_loop_that_is_blocked" in where
+
+
+def test_a_process_that_was_stopped_is_not_stuck(tmp_path: Path) -> None:
+    """Ctrl-Z over lunch: the clock has gone on, and nothing has hung."""
+    program = tmp_path / "stopped.py"
+    program.write_text(
+        """
+import asyncio
+from paceline.engine import watch
+
+watch.STOPPED_AFTER = 0.5
+told = []
+
+def note(*said):
+    told.append(said)
+
+async def main():
+    over = watch.LoopWatch(asyncio.get_running_loop(), blocked=note, stuck=note, patience=1.0)
+    print("ready", flush=True)
+    await asyncio.sleep(4)
+    over.close()
+    print("told", told)
+
+asyncio.run(main())
+"""
+    )
+    child = subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    child.send_signal(signal.SIGSTOP)
+    time.sleep(3)
+    child.send_signal(signal.SIGCONT)
+    out, _ = child.communicate(timeout=60)
+    assert out == "told []\n"
+
+
+def test_the_last_resort_leaves_no_trace_behind_and_takes_nothing_from_anybody() -> None:
+    before = signal.getsignal(signal.SIGPROF)
+    last = LastResort(100.0)
+    assert 90 < signal.getitimer(signal.ITIMER_PROF)[0] <= 100.1
+    last.close()
+    last.put_off()
+    assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+    assert signal.getsignal(signal.SIGPROF) == before
+    signal.setitimer(signal.ITIMER_PROF, 500)
+    try:
+        other = LastResort(1.0)  # a profiler is at work
+        other.put_off()
+        other.close()
+        assert signal.getitimer(signal.ITIMER_PROF)[0] > 400
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def test_without_patience_to_lose_nothing_is_ever_stuck() -> None:

@@ -5,12 +5,18 @@ every timer. A thread notices by a heartbeat that stops, looks at what the loop'
 file and line. If the loop is blocked for longer than anything may take, the thread ends the process: what is
 on record is safe, and the case that blocks is recorded as a timeout, so that the resume does not walk into it
 again.
+
+Code that holds the interpreter's lock, as Python's `re` does while it backtracks, stops this thread as well,
+and every signal's handler. Then nothing of ours can do anything: the system ends the process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import faulthandler
 import functools
+import signal
 import sys
 import threading
 import time
@@ -21,6 +27,10 @@ from typing import Final
 BEAT: Final = 0.25
 BLOCKED_AFTER: Final = 1.0
 """Seconds without a heartbeat that are worth a word."""
+STOPPED_AFTER: Final = 5.0
+"""Seconds without a look that no busy machine explains."""
+LAST_RESORT: Final = 20.0
+"""Seconds after its patience has come to an end that the watch has for its own way out."""
 
 
 class LoopWatch:
@@ -45,6 +55,7 @@ class LoopWatch:
         self._loop_thread = threading.get_ident()
         self._last = time.monotonic()
         self._over = threading.Event()
+        self._last_resort = None if patience is None else LastResort(patience + LAST_RESORT)
         self._beat_handle = loop.call_later(BEAT, self._beat)
         threading.Thread(target=self._listen, name="paceline-watch", daemon=True).start()
 
@@ -52,6 +63,8 @@ class LoopWatch:
         """Listen no more."""
         self._over.set()
         self._beat_handle.cancel()
+        if self._last_resort is not None:
+            self._last_resort.close()
 
     def _beat(self) -> None:
         self._last = time.monotonic()
@@ -59,9 +72,17 @@ class LoopWatch:
 
     def _listen(self) -> None:
         told: float | None = None
+        last = self._last
+        looked, busy, stopped = time.monotonic(), time.process_time(), 0.0
         while not self._over.wait(BEAT):
-            since = self._last
-            silent = time.monotonic() - since - BEAT
+            if self._last_resort is not None:
+                self._last_resort.put_off()
+            since, now, work = self._last, time.monotonic(), time.process_time()
+            if since != last:
+                last, stopped = since, 0.0
+            stopped += _stopped(now - looked, work - busy)
+            looked, busy = now, work
+            silent = now - since - BEAT - stopped
             if silent < BLOCKED_AFTER:
                 continue
             if told != since:
@@ -70,6 +91,44 @@ class LoopWatch:
             if self._patience is not None and silent > self._patience:
                 self._stuck(silent, where_is(self._loop_thread))
                 return
+
+
+def _stopped(unwatched: float, busy: float) -> float:
+    """Seconds for which the whole process was stopped, by Ctrl-Z say: nobody looked, and nobody worked."""
+    return max(unwatched - busy, 0.0) if unwatched > STOPPED_AFTER else 0.0
+
+
+class LastResort:
+    """Has the system end this process if it is busy for so many seconds and nobody puts that off.
+
+    By a timer that counts processor time, so a process that is only stopped is not taken for one that hangs.
+    Its signal, SIGPROF, is told to nobody's code: the traces of all threads go to stderr, without the
+    interpreter's lock, and then it does what it does by itself. Where somebody else uses it, there is none.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        unused = signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
+        self._is_ours = unused and not signal.getitimer(signal.ITIMER_PROF)[0]
+        if self._is_ours:
+            with contextlib.suppress(OSError, ValueError):  # there is no stderr: it ends without a word
+                faulthandler.register(signal.SIGPROF, file=2, all_threads=True, chain=True)
+            self.put_off()
+
+    def put_off(self) -> None:
+        """It need not be yet."""
+        with self._lock:
+            if self._is_ours:
+                signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
+    def close(self) -> None:
+        """It need not be at all."""
+        with self._lock:
+            if self._is_ours:
+                self._is_ours = False
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                faulthandler.unregister(signal.SIGPROF)
 
 
 def where_is(thread: int) -> str:
