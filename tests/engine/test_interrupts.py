@@ -134,14 +134,17 @@ def test_a_process_that_a_task_forks_is_ended_by_signals_and_the_run_hears_nothi
     codes: list[int] = []
 
     def fork_and_end() -> None:
+        ready, says_so = os.pipe()
         child = os.fork()
         if not child:
             try:
+                os.write(says_so, b"!")
                 time.sleep(60)
             except KeyboardInterrupt:  # what Python does by itself
                 os._exit(77)
-            os._exit(0)
-        time.sleep(0.05)
+            finally:
+                os._exit(0)
+        assert os.read(ready, 1) == b"!"
         os.kill(child, number)
         codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
