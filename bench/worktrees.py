@@ -136,7 +136,7 @@ def measure(quick: bool) -> Result:
         rows=rows,
         bars=bars,
         notes=[
-            "Medians over the rounds. Compared: with what it was, one file having been added; patched.",
+            "Medians over the rounds. Compared: with what it was, one file being new; with its patch.",
             "Processor time is that of all three for one workspace, git included.",
         ],
     )

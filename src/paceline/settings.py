@@ -49,8 +49,15 @@ from paceline.setting_kinds import (
 
 TOML: Final = "paceline.toml"
 PREFIX: Final = "PACELINE_"
-NO_SETTINGS: Final = frozenset({"PACELINE_STATE"})
-"""Variables of ours that say nothing about runs: where state is kept between them."""
+NO_SETTINGS: Final = frozenset(
+    {
+        *("PACELINE_STATE", "PACELINE_CACHE", "PACELINE_WORKSPACES"),  # where things are kept
+        # What a command is told of its attempt: it may be one of ours.
+        *("PACELINE_RUN_ID", "PACELINE_SUITE", "PACELINE_WORKSPACE", "PACELINE_CASE"),
+        *("PACELINE_CASE_REPEAT", "PACELINE_CASE_VARIANT", "PACELINE_CASE_ATTEMPT"),
+    }
+)
+"""Variables of ours that set nothing."""
 
 Order = Literal["auto", "given", "longest", "shuffle"]
 Isolation = Literal["thread", "process"]

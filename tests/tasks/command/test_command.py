@@ -72,11 +72,15 @@ def test_it_knows_which_attempt_it_is(elsewhere: Path, monkeypatch: pytest.Monke
     task = CommandTask(python(SHOW, "{{ case.name }}/{{ case.repeat }}"), output={"json": ""})
     report = run_of(elsewhere, task, Case(name="first", inputs="", expected_output=1), repeat=2)
     first, second = sorted(
-        (row.output for row in rows_of(report)), key=lambda saw: saw["env"]["PACELINE_REPEAT"]
+        (row.output for row in rows_of(report)), key=lambda saw: saw["env"]["PACELINE_CASE_REPEAT"]
     )
     assert [saw["argv"] for saw in (first, second)] == [["first/0"], ["first/1"]]
     env = second["env"]
-    assert (env["PACELINE_CASE"], env["PACELINE_REPEAT"], env["PACELINE_ATTEMPT"]) == ("first", "1", "1")
+    assert (env["PACELINE_CASE"], env["PACELINE_CASE_REPEAT"], env["PACELINE_CASE_ATTEMPT"]) == (
+        "first",
+        "1",
+        "1",
+    )
     assert env["PACELINE_WORKSPACE"] == second["cwd"] != first["cwd"]
     assert env["PACELINE_SUITE"] == str(elsewhere / "suite")
     assert env["TRACEPARENT"] == os.environ["TRACEPARENT"]

@@ -69,10 +69,10 @@ def of_attempt(attempt: Attempt | None, *, workspace: Path | None, suite: Path) 
     key = attempt.key
     return {
         **told,
-        "PACELINE_RUN": attempt.run.run_id,
+        "PACELINE_RUN_ID": attempt.run.run_id,
         "PACELINE_CASE": key.case,
-        "PACELINE_REPEAT": str(key.repeat),
-        "PACELINE_VARIANT": key.variant,
-        "PACELINE_ATTEMPT": str(attempt.number),
+        "PACELINE_CASE_REPEAT": str(key.repeat),
+        "PACELINE_CASE_VARIANT": key.variant,
+        "PACELINE_CASE_ATTEMPT": str(attempt.number),
         **attempt.environ(),
     }
