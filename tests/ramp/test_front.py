@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 from paceline import Case, Dataset, PacelineError
+from paceline.ramp.front import worth_keeping
+from paceline.ramp.verdict import Verdict
 from paceline.sim.scenario import Scenario
 from paceline.sim.server import RunningSim, start_in_thread
+from tests.ramp.rows import report
 
 LEVELS = (1, 4, 16)
 
@@ -108,6 +111,16 @@ def test_a_sweep_is_awaited_in_async_code_and_may_live_in_memory(
 
     asyncio.run(main())
     assert not Path("runs").exists()
+
+
+def test_a_sweep_that_found_nothing_is_begun_anew_and_one_that_found_something_is_not() -> None:
+    broken = report(verdict=Verdict(kind="broken"))
+    anew = worth_keeping(broken)
+    assert anew is not None
+    assert (anew.rows, anew.how, anew.levels) == ((), "interrupted", broken.levels)
+    found = report()
+    assert worth_keeping(found) is found
+    assert worth_keeping(None) is None
 
 
 def test_levels_take_the_place_of_max_concurrency(ask: Callable[[str], str]) -> None:

@@ -45,7 +45,7 @@ FULL = row(
 
 def test_what_is_kept_beside_a_journal_is_what_was_found(tmp_path: Path) -> None:
     found = report(row(1), FULL, row(20, 10.0, paced=11.5), path=tmp_path, at=5.0, per_level=20)
-    keep(found)
+    keep(found, tmp_path)
     assert kept(tmp_path) == found
     assert (tmp_path / "ramp.svg").read_text().startswith("<?xml")
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_understood_is_as_good_as_nothing(tmp_path: Path, written
 def test_a_place_that_cannot_be_written_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "ramp.json").mkdir()
     with pytest.raises(JournalBroken) as refused:
-        keep(report(path=tmp_path))
+        keep(report(), tmp_path)
     assert refused.value.hint
 
 

@@ -45,7 +45,7 @@ from paceline.ramp.cost import cost_before, said_after, said_first, unaffordable
 from paceline.ramp.learning import learn
 from paceline.ramp.levels import HIGHEST, Plan, checked_levels, geometric, good_cases, in_words, plan_levels
 from paceline.ramp.opening import AnyDesk, open_ramp, others_are_at_work
-from paceline.ramp.report import Files, RampInterrupted, RampReport, keep, kept
+from paceline.ramp.report import RampInterrupted, RampReport, keep, kept
 from paceline.ramp.rows import Row
 from paceline.ramp.stage import RunStage
 from paceline.ramp.sweep import Found, How, Sweep
@@ -152,6 +152,8 @@ class Climb:
         self._view = view
         self._conductor = Conductor(self._job)
         self._options = self._conductor.options
+        # The task may go to another directory meanwhile.
+        self._place = None if self._conductor.path is None else self._conductor.path.absolute()
         self._before: RampReport | None = None
         self._said_cost = False
 
@@ -162,8 +164,8 @@ class Climb:
 
     async def _carry_out(self, *, owns_process: bool) -> RampReport:
         conductor = self._conductor
-        if conductor.path is not None:
-            self._before = kept(conductor.path)
+        if self._place is not None:
+            self._before = worth_keeping(kept(self._place))
         while True:
             todo = conductor.prepare()
             if (done := self._done_before()) is not None:
@@ -193,7 +195,7 @@ class Climb:
             return None
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(before.at))
         self._view.say(f"these levels were held on {day}; another -o holds them anew")
-        return before
+        return msgspec.structs.replace(before, path=self._conductor.path)
 
     def _rows_before(self) -> list[Row]:
         rows = self._before.rows if self._before is not None else ()
@@ -330,7 +332,7 @@ class Climb:
                 self._said_cost = True
                 for line in said_after(plan, sweep.rows, rehearsal=bool(self._options.rehearse)):
                     self._view.say(line)
-            keep(self._report(plan, sweep.rows, how="interrupted", stopped="it was killed, or goes on"))
+            self._keep(self._report(plan, sweep.rows, how="interrupted", stopped="it was killed, or goes on"))
 
         def afford(rows: Sequence[Row], cases: int) -> str | None:
             return unaffordable(rows, cases, ceiling=ceiling, spent=stage.spent.usd)
@@ -384,8 +386,12 @@ class Climb:
             limits = learned_limits(os.environ, clock=time.time)
             pool = stage.ids.get(report.verdict.pool)
             report = msgspec.structs.replace(report, learned=learn(limits, pool, report.verdict, report.rows))
-        keep(report)
+        self._keep(report)
         return report
+
+    def _keep(self, report: RampReport) -> None:
+        if self._place is not None:
+            keep(report, self._place)
 
     def _close(
         self, record: Record, todo: ToDo, started: float, found: Found | None, stage: RunStage
@@ -417,6 +423,12 @@ class Climb:
             record.flush()
 
 
+def worth_keeping(before: RampReport | None) -> RampReport | None:
+    """A sweep that is on record, unless it found nothing: then its levels are to be held again."""
+    found_nothing = before is not None and before.verdict.kind in ("broken", "closed", "nothing")
+    return msgspec.structs.replace(before, rows=(), how="interrupted") if before and found_nothing else before
+
+
 def variant_of(job: Job, wanted: str | None) -> str:
     """The task that it is about: the only one, or the one that was named."""
     names = list(job.tasks)
@@ -433,4 +445,4 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-__all__ = ["PER_LEVEL", "Climb", "Files", "Wishes", "climb"]
+__all__ = ["PER_LEVEL", "Climb", "Wishes", "climb", "ramped", "ramped_sync"]

@@ -65,7 +65,8 @@ class Meter:
         late = self._late + max(0.0, now - self._beat_at - BEAT_S - USUAL_S)
         own = (time.process_time() - self._own) / elapsed
         together = (_seconds_of_all() - self._all) / elapsed / (os.cpu_count() or 1)
-        (where, _), *_ = self._places.most_common(1) or [("", 0)]
+        places = dict(self._places)  # copied in one go: the thread that looks goes on
+        where = max(places, key=places.__getitem__, default="")
         inside = self._inside / self._looks if self._looks else 0.0
         starved = min(1.0, (self._seconds_in_queue() - self._queued) / elapsed)
         blocked = inside - (time.thread_time() - self._computed) / elapsed

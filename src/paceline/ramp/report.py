@@ -175,11 +175,9 @@ class Files(NamedTuple):
         return cls(path / "ramp.json", path / "ramp.svg")
 
 
-def keep(report: RampReport) -> None:
-    """Write it beside its journal, each file whole or as it was before."""
-    if report.path is None:
-        return
-    files, disk = Files.of(report.path), OsDisk()
+def keep(report: RampReport, place: Path) -> None:
+    """Write it beside the journal at a place, each file whole or as it was before."""
+    files, disk = Files.of(place), OsDisk()
     try:
         write_whole(disk, files.document, report.to_json().encode() + b"\n")
         write_whole(disk, files.picture, report.to_svg().encode())
