@@ -260,26 +260,26 @@ def test_a_ramp_that_was_killed_goes_on_with_the_levels_that_are_missing(
     first.send_signal(signal.SIGKILL)
     first.communicate()
     until(lambda: capped.stats().in_flight == 0)
-    answered = capped.stats().prompts
+    before, on_record = capped.stats(), len(asked(sums))
+    # An answer may have been on its way to the record in that very moment.
+    assert 0 <= before.answered - on_record <= 16
 
     told = ramp(sums, capped)
     assert told.returncode == 0, told.stderr
     assert "held before, and on record: levels 1, 4" in told.stderr
-    assert "ceiling  10 at a time" in told.stdout
+    assert "the provider takes no more calls at a time" in told.stdout
     assert not any(line.startswith(("level 1:", "level 4:")) for line in told.stderr.splitlines())
-    seen = capped.stats().prompts
-    # What was in flight at the kill is asked again where its turn comes; what was answered never is.
-    assert seen.answered_twice == 0
-    assert seen.different > answered.different
-    assert Ledger.read(sums.folder / "r").tally().done == capped.stats().answered
+    seen = capped.stats()
+    assert seen.prompts.answered_twice <= before.answered - on_record, "what is on record is not asked again"
+    assert seen.prompts.different > before.prompts.different
+    assert Ledger.read(sums.folder / "r").tally().done == on_record + seen.answered - before.answered
 
     # And once more: all is on record.
-    before = capped.stats().arrived
     told = ramp(sums, capped)
     assert told.returncode == 0
     assert "these levels were held on" in told.stderr
-    assert "ceiling  10 at a time" in told.stdout
-    assert capped.stats().arrived == before
+    assert "the provider takes no more calls at a time" in told.stdout
+    assert capped.stats().arrived == seen.arrived
 
 
 @pytest.mark.slow
