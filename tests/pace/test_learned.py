@@ -55,6 +55,12 @@ def test_after_a_month_it_is_quicker_to_learn_again_than_to_be_wrong(tmp_path: P
     assert limits(tmp_path, now=NOW + TOO_OLD_S + 1).load(POOL) is None
 
 
+def test_what_is_too_old_does_not_gather_in_the_file(tmp_path: Path) -> None:
+    limits(tmp_path).store(OTHER, FOUND)
+    limits(tmp_path, now=NOW + TOO_OLD_S + 1).store(POOL, FOUND)
+    assert list(json.loads((tmp_path / NAME).read_text())) == [key_of(POOL)]
+
+
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"\xff\xfe\x00", b"[]", b'{"a b c d": {"window": "wide"}}', b"[" * 10_000]
 )

@@ -58,10 +58,12 @@ class LearnedLimits:
         return found
 
     def store(self, pool: PoolId, learned: Learned) -> None:
-        """Keep it for the next run. Two runs that end together may lose one another's pool, never the
-        file."""
-        kept = self._read()
-        kept[key_of(pool)] = msgspec.structs.replace(learned, at=self._clock())
+        """Keep it for the next run, and let go of what is too old. Two runs that end together may lose one
+        another's pool, never the file.
+        """
+        now = self._clock()
+        kept = {key: each for key, each in self._read().items() if now - each.at <= TOO_OLD_S}
+        kept[key_of(pool)] = msgspec.structs.replace(learned, at=now)
         with suppress(OSError):
             self._write(kept)
 
