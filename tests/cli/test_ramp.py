@@ -40,7 +40,7 @@ SUITE = """
         return answer.choices[0].message.content
 """
 QUICK = {"time_scale": 10, "latency": {"mean": 2.0, "sigma": 0.3}}
-SMALL = ("--levels", "1,4,16", "--per-level", "10")
+SMALL = ("--levels", "1,4,16", "--per-level", "6")
 
 
 @pytest.fixture
