@@ -20,7 +20,7 @@ from bench.pace import within
 from bench.results import Bar, Result, at_most, program
 from bench.unchanged import ask, provider
 
-ROUNDS: Final = 3
+ROUNDS: Final = 2
 CASES: Final = 1_500
 SCALE: Final = 2
 TWO_SECONDS: Final = {"mean": 2.0, "sigma": 0.4}
