@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paceline.pace.breaker import FEWEST, LONGEST_PROBE_S
@@ -356,6 +356,14 @@ acts = st.lists(
 )
 
 
+PROBED_TWICE = [
+    *(("ask", 0, 0.0), ("reject", 0, 0.0), ("ask", 0, 5.0), ("ask", 0, 5.0), ("ask", 0, 5.0)),
+    *(("reject", 0, 5.0), ("ask", 0, 1.0), ("ask", 0, 2.0)),
+]
+"""Of an ill provider: the second probe is due before the first has come back."""
+
+
+@example(PROBED_TWICE, False, 1, None)
 @settings(max_examples=200)
 @given(
     acts, st.booleans(), st.one_of(st.none(), st.integers(1, 5)), st.one_of(st.none(), st.floats(0.5, 20.0))

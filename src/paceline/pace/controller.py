@@ -99,11 +99,16 @@ class Controller:
         self._suspicions = 0
         """Overloads in a row that may have been about calls at once."""
 
+    @property
+    def cap(self) -> float:
+        """How many calls may be in flight at most, whatever is found out: what the user has said."""
+        return inf if self._limits.window is None else self._limits.window
+
     def width(self, now: float) -> float:
         """How many calls may be in flight."""
         if self._adaptive:
             return self.window.at(now)
-        return inf if self._limits.window is None else self._limits.window
+        return self.cap
 
     def tick(self, now: float) -> None:
         """Let the buckets fill as fast as is thought right now."""

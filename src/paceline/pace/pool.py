@@ -197,7 +197,9 @@ class Pool:
         if self.closed is not None:
             return "outage"
         if breaker.open:
-            return "" if now >= breaker.next_probe else "outage"
+            if now < breaker.next_probe:
+                return "outage"
+            return "window" if len(self._flights) + 1 > control.cap else ""
         if control.blocked_until > now:
             return "blocked"
         if self._full(now):
@@ -210,7 +212,7 @@ class Pool:
         """When what holds it back may be over."""
         control, breaker = self._control, self._breaker
         if breaker.open:
-            return breaker.next_probe
+            return breaker.next_probe if len(self._flights) + 1 <= control.cap else inf
         if control.blocked_until > now:
             return control.blocked_until
         if self._full(now):
