@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from paceline.evaluators.code.patches import Damaged, files_of, matches, patch_in
@@ -68,21 +68,28 @@ def git(folder: Path, *arguments: str) -> bytes:
     ).stdout
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.dictionaries(names, st.binary(max_size=20), min_size=1, max_size=3), st.booleans(), st.data())
+contents = st.dictionaries(names, st.binary(max_size=20), max_size=3)
+
+
+@example({"0": b""}, {'"\x80': b""}, False)
+@example({"0": b""}, {'a\tb\\c "ö"': b"", "ö": b"text"}, True)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(contents, contents, st.booleans())
 def test_the_files_of_gits_own_patches_are_those_that_git_names(
-    tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes], quoted: bool, data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory,
+    before: dict[str, bytes],
+    after: dict[str, bytes],
+    quoted: bool,
 ) -> None:
     folder = tmp_path_factory.mktemp("repository")
     git(folder, "init", "-q")
-    for name, content in files.items():
+    for name, content in before.items():
         (folder / name).write_bytes(content)
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "--allow-empty", "-m", "first")
-    changed = data.draw(st.dictionaries(names, st.binary(max_size=20), min_size=1, max_size=2))
-    for name in data.draw(st.sets(st.sampled_from(sorted(files)), max_size=2)):
+    for name in before:
         (folder / name).unlink()
-    for name, content in changed.items():
+    for name, content in after.items():
         (folder / name).write_bytes(content)
     git(folder, "add", "-A")
     how = ("-c", f"core.quotePath={str(quoted).lower()}", "diff", "--cached", "--binary", "--no-renames")

@@ -17,7 +17,7 @@ _LOOKS_LIKE_ONE: Final = re.compile(r"^(?:diff --git |--- )", re.MULTILINE)
 _FROM_TO: Final = re.compile(r"^(?:rename|copy) (?:from|to) (.+)$")
 _BINARY: Final = re.compile(r"^Binary files (.+) and (.+) differ$")
 _HUNK: Final = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_ESCAPES: Final = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
+_ESCAPES: Final = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 
 def patch_in(answer: str) -> str:
@@ -73,25 +73,23 @@ def _both(named: str) -> Iterable[str]:
 
 
 def _path(written: str) -> str:
-    path = _unquoted(written.strip())
+    path = _unquoted(written.rstrip("\r"))
     if path == "/dev/null":
         return ""
     return path[2:] if path[:2] in ("a/", "b/") else path
 
 
 def _unquoted(written: str) -> str:
-    """A path as git writes it where it has unusual signs: in quotes, bytes in octal."""
+    """A path as git writes it where it has unusual signs: in quotes, with escapes, bytes in octal."""
     if len(written) < 2 or not (written.startswith('"') and written.endswith('"')):
         return written
-    raw = re.sub(
-        r"\\([0-7]{3}|.)",
-        lambda match: chr(int(match[1], 8)) if match[1].isdigit() else _ESCAPES.get(match[1], match[1]),
-        written[1:-1],
-    )
-    try:
-        return raw.encode("latin-1").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:
-        return raw
+    raw = re.sub(rb"\\([0-7]{3}|.)", _meant, written[1:-1].encode("utf-8", "surrogatepass"), flags=re.DOTALL)
+    return raw.decode("utf-8", "backslashreplace")
+
+
+def _meant(escape: re.Match[bytes]) -> bytes:
+    sign = escape[1]
+    return bytes([int(sign, 8) & 0xFF]) if len(sign) == 3 else _ESCAPES.get(sign, sign)
 
 
 # ---- patterns of paths ----
