@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paceline import Case, Dataset
+from paceline import Case, CommandTask, Dataset
 from paceline.evaluators import EqualsExpected
 
 pytest.importorskip("opentelemetry.sdk", reason="tracing needs the `otel` extra")
@@ -172,3 +173,15 @@ def test_attempts_in_processes_have_spans_that_these_processes_are_told_of(
         "ValueError",
         "no answer",
     )
+
+
+def test_a_command_is_told_the_span_of_its_attempt(
+    exported: InMemorySpanExporter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PACELINE_WORKSPACES", str(tmp_path))
+    monkeypatch.setenv("TRACEPARENT", "of whoever started the run")
+    dataset = Dataset[Any, Any, Any](name="commands", cases=[Case(name="a", inputs="")])
+    report = dataset.evaluate_sync(CommandTask("echo $TRACEPARENT"), journal=False, progress=False)
+    context = spans_of(exported)["attempt"].get_span_context()
+    assert context is not None
+    assert report.cases[0].output.startswith(f"00-{context.trace_id:032x}-{context.span_id:016x}-")

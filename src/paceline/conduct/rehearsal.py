@@ -39,7 +39,10 @@ def check_rehearsal(rehearse: bool | str) -> None:
 def check_tasks(rehearse: bool | str, tasks: Iterable[CallableTask]) -> None:
     """Refuse to rehearse what asks something else than a model: it would be asked in earnest."""
     for task in tasks if rehearse else ():
-        if getattr(task.call, "asks_elsewhere", False):
+        elsewhere = getattr(task.call, "asks_elsewhere", False)
+        if isinstance(elsewhere, str):
+            raise UsageError(f"{task.name} cannot be rehearsed: {elsewhere}", hint="leave --rehearse out")
+        if elsewhere:
             raise UsageError(
                 f"{task.name} cannot be rehearsed: no simulated provider answers for an endpoint of your own",
                 hint="leave --rehearse out, or point its url at a stand-in",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from paceline import Case, CommandTask
+from paceline.errors import UsageError
 from paceline.sim.scenario import Scenario
 from paceline.sim.server import RunningSim, start_in_thread
 from tests.tasks.command.commands import elsewhere, python, run_of
@@ -61,6 +62,18 @@ def test_what_a_case_may_use_of_models_is_kept_to(elsewhere: Path, sim: RunningS
     (row,) = report.rows
     assert row.outcome == "task_error"
     assert sim.stats().answered == 2
+
+
+@pytest.mark.slow
+def test_a_rehearsal_asks_the_simulated_provider_only(elsewhere: Path, sim: RunningSim) -> None:
+    rehearsed = CommandTask(python(ASK, "What is 2 + 2?"), pass_env=["OPENAI_*"])
+    report: Any = run_of(elsewhere, rehearsed, Case(name="a", inputs=""), rehearse=True)
+    assert report.rows[0].outcome == "scored"
+    assert sim.stats().answered == 0
+    for more in ({"gateway": False}, {"docker": "image"}, {"bubblewrap": {"network": False}}):
+        task = CommandTask(["true"], **more)
+        with pytest.raises(UsageError, match="cannot be rehearsed: its model calls do not go by the gateway"):
+            run_of(elsewhere, task, Case(name="a", inputs=""), rehearse=True, journal=False)
 
 
 @pytest.mark.slow

@@ -73,6 +73,10 @@ class CommandTask:
         self.folder = Path(folder or Path.cwd()).absolute()
         self.spec = spec_of({name: value for name, value in said.items() if value is not None}, self.folder)
         self.wants_gateway = self.spec.wants_gateway
+        # What a rehearsal is told, which nobody is to pay for.
+        self.asks_elsewhere = (
+            False if self.wants_gateway else "its model calls do not go by the gateway, but to the provider"
+        )
         self.timeout = self.spec.timeout
         self.grace = self.spec.grace
         self.version = self.spec.version
