@@ -119,7 +119,12 @@ class Conductor:
             digest, durations = "", _NOTHING_KNOWN
         else:
             supply = self._supply()
-            turns = turns_of(supply.named, repeat=options.repeat, variants=tuple(job.tasks))
+            turns = turns_of(
+                supply.named,
+                repeat=options.repeat,
+                variants=tuple(job.tasks),
+                in_memory=not supply.digest,
+            )
             cases, order, digest, durations = supply.count, supply.order, supply.digest, supply.durations
             count = cases * options.repeat * len(job.tasks)
         if ledger is not None and not options.retry_errors and is_finished(ledger, digest, count):

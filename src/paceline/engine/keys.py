@@ -19,6 +19,7 @@ from paceline.engine.decisions import cancelled, outcome_of, skipped, timed_out
 from paceline.engine.events import Abandoned
 from paceline.engine.failures import describe
 from paceline.engine.hooks import Hooks
+from paceline.engine.inputs import own_copy
 from paceline.engine.lanes import Lane, LaneLost, Overdue, Stopped
 from paceline.engine.ports import Attempted, Turn, Work
 from paceline.engine.retry import TenacityRetry, next_wait, turned_down
@@ -186,7 +187,8 @@ class KeyWorker:
 
     def _work(self, turn: Turn, lane: Lane) -> Work:
         """What the executor is to do."""
-        work = Work(turn.key, turn.tried + turn.tries, turn.case.inputs, self._timeout_of(turn), lane)
+        inputs = own_copy(turn.case.inputs)
+        work = Work(turn.key, turn.tried + turn.tries, inputs, self._timeout_of(turn), lane)
         work.record_call = self._books.call
         if self._plan.taping is not None:
             goes_on = turn.taped and turn.tries == 1

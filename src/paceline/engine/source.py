@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from paceline import values
 from paceline.dataset.case import Case
@@ -131,23 +131,47 @@ class OpenKeys:
         return True
 
 
+class _Content(NamedTuple):
+    """What a case asks, encoded, and the hash of it."""
+
+    inputs: bytes
+    expected: bytes
+    metadata: bytes
+    hash: str
+
+
 def turns_of(
-    cases: Callable[[], Iterable[Named]], *, repeat: int = 1, variants: Sequence[str] = ("",)
+    cases: Callable[[], Iterable[Named]],
+    *,
+    repeat: int = 1,
+    variants: Sequence[str] = ("",),
+    in_memory: bool = False,
 ) -> Iterator[Turn]:
-    """The turns of cases that can be gone through once per repeat."""
+    """The turns of cases that can be gone through once per repeat.
+
+    Of cases that are the same objects each time (`in_memory`) the content is that of the first time: what
+    hooks and evaluators have done to a case meanwhile does not make another one of it.
+    """
+    kept: list[_Content] = []
     for number in range(repeat):
-        for name, case in cases():
-            inputs, expected, metadata = _encoded(case)
-            content = values.content_hash(inputs, expected, metadata, *_own_evaluators(case))
+        for place, (name, case) in enumerate(cases()):
+            content = kept[place] if number and in_memory else _content_of(case)
+            if in_memory and not number and repeat > 1:
+                kept.append(content)
             for variant in variants:
                 yield Turn(
                     Key(name, number, variant),
                     case,
-                    hash=content,
-                    inputs_raw=inputs,
-                    expected_raw=expected,
-                    metadata_raw=metadata,
+                    hash=content.hash,
+                    inputs_raw=content.inputs,
+                    expected_raw=content.expected,
+                    metadata_raw=content.metadata,
                 )
+
+
+def _content_of(case: AnyCase) -> _Content:
+    encoded = _encoded(case)
+    return _Content(*encoded, values.content_hash(*encoded, *_own_evaluators(case)))
 
 
 def _encoded(case: AnyCase) -> tuple[bytes, bytes, bytes]:
