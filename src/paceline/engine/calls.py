@@ -20,6 +20,7 @@ from paceline.engine.ports import Attempted, Work
 
 if TYPE_CHECKING:
     from paceline.pace.calls import Bodies, Call
+    from paceline.pace.tape import Tape
     from paceline.trajectory.folding import Trajectory
 
 _counting: Final = threading.RLock()
@@ -31,6 +32,14 @@ METRIC_OF_USAGE: Final = {
     "output": "output_tokens",
     "cached": "cached_tokens",
 }
+
+
+def _first_tape(work: Work) -> Tape | None:
+    """The tape of an attempt whose first call this is; calls may begin on several threads at once."""
+    with _counting:
+        if work.tape is None and work.taping is not None:
+            work.tape = work.taping.tape(work.key, goes_on=False)
+        return work.tape
 
 
 class CallsOfAttempt:
@@ -48,13 +57,10 @@ class CallsOfAttempt:
         "_wanted",
         "_work",
         "over",
-        "tape",
     )
 
     def __init__(self, work: Work, now: Callable[[], float]) -> None:
         self._work = work
-        self.tape = work.tape
-        """For doors: what keeps the calls, and may have their answers."""
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -65,6 +71,12 @@ class CallsOfAttempt:
         self._seen: list[Call] | None = None
         self._trajectory: Trajectory | None = None
         self.over = False
+
+    @property
+    def tape(self) -> Tape | None:
+        """For doors: what keeps the calls, and may have their answers."""
+        work = self._work
+        return work.tape if work.tape is not None else _first_tape(work)
 
     # What doors tell, from any thread
 

@@ -190,11 +190,14 @@ class KeyWorker:
         inputs = own_copy(turn.case.inputs)
         work = Work(turn.key, turn.tried + turn.tries, inputs, self._timeout_of(turn), lane)
         work.record_call = self._books.call
-        if self._plan.taping is not None:
-            goes_on = turn.taped and turn.tries == 1
-            work.tape = self._plan.taping.tape(turn.key, goes_on=goes_on)
-            if work.attempt > 1 and not goes_on and work.tape.kept:
-                self._books.anew(work)
+        taping = self._plan.taping
+        if taping is not None:
+            if (turn.taped and turn.tries == 1) or taping.always:
+                work.tape = taping.tape(turn.key, goes_on=True)
+            else:
+                work.taping = taping
+                if work.attempt > 1 and taping.keeps:
+                    self._books.anew(work)
         return work
 
     def _overdue(self, turn: Turn, lane: Lane, *, abandoned: bool = False) -> Attempted:

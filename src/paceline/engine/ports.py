@@ -23,6 +23,7 @@ from paceline.journal.bodies import NONE_BEFORE, Before, CallBodies
 from paceline.journal.records import ErrorClass, ErrorFacts, Key, Line, Score
 
 if TYPE_CHECKING:
+    from paceline.engine.taping import Taping
     from paceline.pace.calls import Call
     from paceline.pace.tape import Tape
 
@@ -142,7 +143,9 @@ class Work(msgspec.Struct, eq=False):
     by: str = ""
     """Label of the evaluator whose work this is; empty where it is the task's."""
     tape: Tape | None = None
-    """What keeps its calls and may have their answers; None where they are not kept."""
+    """What keeps its calls and may have their answers; None where they are not kept, or none was made yet."""
+    taping: Taping | None = None
+    """Makes an empty tape for the first call: most attempts of most tasks make none."""
     before: Before = NONE_BEFORE
     """The request that was kept last."""
 

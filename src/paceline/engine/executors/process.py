@@ -227,7 +227,7 @@ class _Worker:
         """Have an attempt carried out, with these environment variables besides; `calls` hears of its
         calls."""
         try:
-            request = pickle.dumps((work.key, work.attempt, work.inputs, environ, work.tape))
+            request = pickle.dumps((work.key, work.attempt, work.inputs, environ, calls.tape))
         except BaseException as error:
             return Attempted(error=describe(error), exception=error)
         try:
