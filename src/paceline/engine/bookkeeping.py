@@ -239,7 +239,7 @@ class Bookkeeper:
                 at=self._epoch(),
                 seconds=attempted.seconds,
                 waited=turn.waited + attempted.waited,
-                output=self._keep(values.encode(attempted.output)),
+                output=self._output_of(attempted),
                 metrics=countable(attempted.metrics),
                 attributes=self._value(attempted.attributes),
                 trajectory=self._value(attempted.trajectory),
@@ -279,7 +279,7 @@ class Bookkeeper:
         metrics = NO_METRICS
         if not output_on_record:
             if attempted.error is None:
-                output = self._keep(values.encode(attempted.output))
+                output = self._output_of(attempted)
             if attempted.metrics:
                 metrics = countable(attempted.metrics)
             attributes = self._value(attempted.attributes)
@@ -311,6 +311,10 @@ class Bookkeeper:
             **rare,
         )
         self._uncommitted.append((self._append(line), line, told, turn.tries))
+
+    def _output_of(self, attempted: Attempted) -> msgspec.Raw:
+        raw, attempted.raw = attempted.raw, b""  # a big one is not kept while it is being scored
+        return self._keep(raw or values.encode(attempted.output))
 
     def _value(self, value: Any) -> msgspec.Raw:
         return self._keep(values.encode(value)) if value else NOTHING

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from paceline import values
 from paceline.engine.answers import context_of, lost_answer, stored_answer
 from paceline.engine.bookkeeping import countable
 from paceline.engine.complaints import complain_of
@@ -174,16 +175,19 @@ class KeyWorker:
             attempted = cancelled(attempted.seconds, metrics=attempted.metrics)
         self._settle(turn, attempted)
         if attempted.error is None:
-            return self._looked_at(turn, attempted) if self._looks_at_answers else attempted
+            return self._answered(turn, attempted)
         return self._shown(turn, attempted)
 
-    def _looked_at(self, turn: Turn, attempted: Attempted) -> Attempted:
-        """An answer, which is a failure if the retry policy turns it down."""
-        refused = turned_down(self._plan.retry_task, attempted.output, turn.tries)
-        if refused is None:
-            return attempted
-        attempted.error, attempted.exception = describe(refused), refused
-        return self._shown(turn, attempted)
+    def _answered(self, turn: Turn, attempted: Attempted) -> Attempted:
+        """An answer, encoded before anybody who looks at it can change it; or a failure, where the retry
+        policy turns it down."""
+        if self._looks_at_answers:
+            refused = turned_down(self._plan.retry_task, attempted.output, turn.tries)
+            if refused is not None:
+                attempted.error, attempted.exception = describe(refused), refused
+                return self._shown(turn, attempted)
+        attempted.raw = values.encode(attempted.output)
+        return attempted
 
     def _work(self, turn: Turn, lane: Lane) -> Work:
         """What the executor is to do."""

@@ -154,6 +154,8 @@ class Attempted(msgspec.Struct, eq=False, kw_only=True):
     """How an attempt went: an output, or an error as data."""
 
     output: Any = None
+    raw: bytes = b""
+    """The output as it was when it came, encoded; the engine's own."""
     error: ErrorFacts | None = None
     error_class: ErrorClass = "permanent"
     seconds: float = 0.0
