@@ -27,6 +27,16 @@ def _a_shell_without_settings(tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield
 
 
+@pytest.fixture(autouse=True)
+def _an_environment_that_no_test_leaves_behind() -> Iterator[None]:
+    """A rehearsal puts keys away for good, and is called in this process too."""
+    before = dict(os.environ)
+    yield
+    if before != dict(os.environ):
+        os.environ.clear()
+        os.environ.update(before)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _signals_as_in_a_terminal() -> Iterator[None]:
     """Under `nohup` SIGHUP is ignored, and in a script's background SIGINT: what is started here would

@@ -189,6 +189,14 @@ HOOKS = """
 """
 
 PROGRAM = """
+    def peak():
+        # Of this program alone: what the system counts for it begins with what has started it.
+        try:
+            with open("/proc/self/status") as told:
+                return next(int(line.split()[1]) for line in told if line.startswith("VmHWM"))
+        except OSError:
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
     if __name__ == "__main__":
         from paceline.api import exit_code, job_of, run_job
         from paceline.options import Options
@@ -206,7 +214,7 @@ PROGRAM = """
         said = {
             "code": exit_code(finished),
             "seconds": time.monotonic() - begun,
-            "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
+            "mb": peak() / unit,
         }
         print(json.dumps(said), flush=True)
 """
