@@ -88,8 +88,7 @@ class Agents:
         return self._nursery.runs(self.folder, "run", "suite.yaml", *flags, environ=self.environ)
 
     def grounds(self) -> list[Path]:
-        root = self.folder / "grounds"
-        return sorted(root.iterdir()) if root.exists() else []
+        return sorted((self.folder / "grounds").glob("paceline-*/*"))
 
     def outcomes(self) -> dict[str, str]:
         lines = (self.folder / "out" / "journal.jsonl").read_bytes().splitlines(keepends=True)

@@ -159,7 +159,7 @@ def test_a_ground_is_removed_when_its_run_lets_it_go(elsewhere: Path) -> None:
     ground = claimed()
     make(ground, "c/1", Nothing(), {"a": b"1"})
     ground.close()
-    assert list((elsewhere / "grounds").iterdir()) == []
+    assert list(grounds_root().iterdir()) == []
 
 
 def test_a_ground_that_is_in_use_is_neither_taken_nor_swept(elsewhere: Path) -> None:
@@ -197,12 +197,12 @@ def test_what_a_killed_process_has_left_is_swept_though_its_forked_child_lives_o
     child.stdout.read()
     child.stdout.close()
     assert child.wait() == -9
-    left = elsewhere / "grounds" / "killed"
+    left = grounds_root() / "killed"
     assert left.is_dir()
     another = claimed("another")
     assert not left.exists()
     another.close()
-    assert list((elsewhere / "grounds").iterdir()) == []
+    assert list(grounds_root().iterdir()) == []
     os.killpg(child.pid, 9)  # raises where the forked child is gone: then nothing was tested
 
 

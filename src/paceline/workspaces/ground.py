@@ -1,6 +1,6 @@
 """The ground of a run: where its workspaces lie, whose they are, and sweeping what a killed run has left.
 
-    PACELINE_WORKSPACES, else <temporary folder>/paceline-<user>: <run>/...
+    PACELINE_WORKSPACES, else the temporary folder: paceline-<user>/<run>/...
 
 Not in the run directory: what is above a workspace is seen from within it (git, test runners and package
 managers all look upwards), and a run directory often lies in somebody's repository. A ground belongs to the
@@ -49,16 +49,16 @@ class Pinned(NamedTuple):
 
 
 def grounds_root() -> Path:
-    """Where grounds lie; nobody else may write there."""
-    given = os.environ.get("PACELINE_WORKSPACES")
-    root = Path(given) if given else Path(tempfile.gettempdir()) / f"paceline-{os.getuid()}"
+    """Where grounds lie, and nothing else: what is found there is swept. Nobody else may write there."""
+    base = Path(os.environ.get("PACELINE_WORKSPACES") or tempfile.gettempdir())
+    root = base / f"paceline-{os.getuid()}"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = root.lstat()
     except OSError as error:
         raise WorkspaceError(f"{root} cannot be made: {error.strerror}", hint=_ELSEWHERE)
     # In a temporary folder anybody may have put it there before.
-    if facts.st_uid != os.getuid() or (facts.st_mode & 0o022 and not given):
+    if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
         raise WorkspaceError(f"{root} can be written by others", hint=_ELSEWHERE)
     return root.resolve()
 
@@ -216,8 +216,12 @@ def copy(folder: Path, into: Path) -> None:
 def sweep(root: Path) -> int:
     """Remove grounds whose owners are gone; how many there were."""
     swept = 0
-    for lock in root.glob("*.lock"):
-        ground = lock.with_suffix("")
+    # One without a lock at all was let go, and somebody was still at work on it.
+    left = {path for path in root.iterdir() if path.is_dir()} | {
+        lock.with_suffix("") for lock in root.glob("*.lock")
+    }
+    for ground in left:
+        lock = _lock_of(ground)
         if owner_of(lock) is not None:
             continue
         try:

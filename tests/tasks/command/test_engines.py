@@ -150,7 +150,7 @@ from paceline import Case, CommandTask, Dataset
 task = CommandTask("echo begun; trap '' TERM; {{ inputs }}", docker="image", timeout=60)
 cases = [Case(name=str(n), inputs="") for n in range(3)]
 Dataset(name="c", cases=cases).evaluate_sync(task, journal=sys.argv[1], progress=False)
-""".replace("{{ inputs }}", "test -e ../../../../../go || sleep 60")
+""".replace("{{ inputs }}", "test -e ../../../../../../go || sleep 60")
 
 
 def started(elsewhere: Path, engine: FakeEngine, *, there: int) -> subprocess.Popen[bytes]:

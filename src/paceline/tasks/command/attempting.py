@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +21,14 @@ from paceline.pace.calls import current_listener
 from paceline.processes.launch import Ended, Launch, Limits
 from paceline.processes.running import KeeperLost, run
 from paceline.tasks.attempt import Attempt
-from paceline.tasks.command.boxes import Place, inside
+from paceline.tasks.command import boxes
 from paceline.tasks.command.engines import Container
 from paceline.tasks.command.environment import ALWAYS, of_attempt, passed
 from paceline.tasks.command.failures import (
     LAST_WORDS,
     BadFiles,
     CommandLost,
+    NotStarted,
     SetupFailed,
     WorkspaceFailed,
     failure_of,
@@ -36,7 +38,7 @@ from paceline.tasks.command.keeping import Kept, cleaned, redactor_for, tail_of,
 from paceline.tasks.command.spec import Spec
 from paceline.tasks.failures import TaskFailure
 from paceline.tasks.notes import increment_eval_metric, set_eval_attribute
-from paceline.tasks.template import Template, found
+from paceline.tasks.template import Place, Template, as_text, found
 from paceline.workspaces.changes import Changes
 from paceline.workspaces.ground import Ground
 from paceline.workspaces.inside import parts_of, write
@@ -80,7 +82,14 @@ class Attempting:
         self._workspace: Workspace | None = None
         self._setup: list[list[str]] = []
         self._env: dict[str, str] = {}
-        self._values = {"inputs": inputs, "suite": str(folder), "workspace": "", "case": _case(attempt)}
+        self.keeping: Future[Came] | None = None
+        """The work of putting it on record, once it has begun."""
+        self._values: dict[str, Any] = {
+            "inputs": inputs,
+            "suite": str(folder),
+            "workspace": "",
+            "case": _case(attempt),
+        }
 
     async def carry_out(self) -> Any:
         """The answer; whatever went wrong is raised, once it is on record."""
@@ -121,8 +130,9 @@ class Attempting:
             raise WorkspaceFailed(f"{error}; {error.hint}" if error.hint else str(error))
         except OSError as error:
             raise WorkspaceFailed(f"its workspace cannot be made: {error}")
-        in_container = isinstance(spec.box, Container)
-        self._values["workspace"] = spec.box.workdir if in_container else str(self._workspace.path)  # type: ignore[union-attr]
+        self._values["workspace"] = (
+            spec.box.workdir if isinstance(spec.box, Container) else str(self._workspace.path)
+        )
 
     def _made(self, source: Source, files: Mapping[str, bytes]) -> Workspace:
         workspace = make(self._ground, self._name, source, files)
@@ -198,19 +208,19 @@ class Attempting:
             out = self._kept.folder / f"setup-{number}.txt"
             err = out.with_suffix(".err.txt")
             with self._inside(argv, f"setup{number}", limits=Limits()) as box:
-                ended = await run(
-                    Launch(
-                        argv=box.argv,
-                        env=box.env,
-                        cwd=box.cwd,
-                        stdout=out,
-                        stderr=err,
-                        timeout_s=self._spec.setup_timeout,
-                        grace_s=self._spec.grace,
-                        finally_run=box.finally_run,
-                    )
+                launch = Launch(
+                    argv=box.argv,
+                    env=box.env,
+                    cwd=box.cwd,
+                    stdout=out,
+                    stderr=err,
+                    timeout_s=self._spec.setup_timeout,
+                    grace_s=self._spec.grace,
+                    finally_run=box.finally_run,
                 )
+                ended = await _carried_out(launch)
             self._setup.append(list(argv))
+            await clearing.done(self._clean, out, err)
             last_words = (tail_of(err) or tail_of(out)).strip()[-LAST_WORDS:]
             failure = failure_of(
                 ended,
@@ -254,13 +264,11 @@ class Attempting:
                 finally_run=box.finally_run,
             )
             try:
-                return await run(launch, told=heard.append), None
+                return await _carried_out(launch, told=heard.append), None
             except asyncio.CancelledError as cut:
                 if not heard:
                     raise
                 return heard[0], cut
-            except KeeperLost as error:
-                raise CommandLost(f"{error}; {error.hint}")
 
     def _argv(self) -> tuple[str, ...]:
         spec = self._spec
@@ -271,40 +279,51 @@ class Attempting:
             program = str((self._folder / program).absolute())
         return (program, *arguments)
 
-    def _text(self, place: Any) -> str:
-        return Template(f"{{{{ {place.written} }}}}", where="command", roots=tuple(self._values)).fill_from(
-            self._values
-        )
+    def _text(self, place: Place) -> str:
+        return as_text(found(self._values[place.root], place, "command"))
 
     def _inside(
         self, argv: tuple[str, ...], what: str, *, limits: Limits, has_stdin: bool = False
     ) -> AbstractContextManager[Any]:
         spec, workspace = self._spec, self._workspace
-        cwd = "" if spec.cwd is None else "/".join(parts_of(spec.cwd.fill_from(self._values), git=True))
         box = spec.box
-        place = Place(
+        place = boxes.Place(
             workspace=workspace.path if workspace is not None else None,
             base=workspace.path if workspace is not None else self._folder,
-            cwd=cwd,
+            cwd=self._cwd(),
             name=f"{self._name}-{what}",
             label=self._ground.path.name,
             seen=(workspace.borrowed,) if workspace is not None and workspace.borrowed is not None else (),
             image=box.image.fill_from(self._values) if isinstance(box, Container) else "",
         )
-        return inside(box, place, argv, self._env, common=passed(ALWAYS), limits=limits, has_stdin=has_stdin)
+        common = passed(ALWAYS)
+        return boxes.inside(box, place, argv, self._env, common=common, limits=limits, has_stdin=has_stdin)
+
+    def _cwd(self) -> str:
+        """The folder that it starts in, from that of its workspace."""
+        if self._spec.cwd is None:
+            return ""
+        cwd = self._spec.cwd.fill_from(self._values)
+        if self._workspace is None:
+            return cwd
+        try:
+            return "/".join(parts_of(cwd, git=True)) if cwd not in ("", ".") else ""
+        except WorkspaceError as error:
+            raise NotStarted(f"cwd: {error}")
 
     # After
 
     async def _keep(self, ended: Ended, *, last_moment: bool) -> Came:
         """Put on record what came of it, on a thread."""
-        if isinstance(self._spec.box, Container) is False:
+        if not isinstance(self._spec.box, Container):
             increment_eval_metric("cpu_s", round(ended.cpu_s, 3))
             increment_eval_metric("peak_memory_mb", round(ended.peak_memory / MIB, 1))
-        keeping = clearing.done(self._kept_now, ended)
+        self.keeping = clearing.submit(self._kept_now, ended)
+        keeping = asyncio.wrap_future(self.keeping)
         if not last_moment:
             return await keeping
         try:
-            return await asyncio.wait_for(keeping, LAST_MOMENT_S)
+            return await asyncio.wait_for(asyncio.shield(keeping), LAST_MOMENT_S)
         except (TimeoutError, asyncio.CancelledError):
             return Came({"command": {"how": ended.how}})  # it goes on being kept, and is not told of
 
@@ -317,9 +336,7 @@ class Attempting:
             )
 
     def _kept_of(self, ended: Ended) -> Came:
-        redactor = redactor_for(self._attempt.run.redact if self._attempt is not None else (), self._env)
-        for printed in (self._kept.stdout, self._kept.stderr):
-            cleaned(printed, redactor)
+        self._clean(self._kept.stdout, self._kept.stderr)
         told: dict[str, Any] = {"command": told_of(ended, self._kept)}
         changes = Changes()
         failure: Exception | None = self._failure_of(ended, told["command"])
@@ -329,7 +346,7 @@ class Attempting:
             except WorkspaceError as error:
                 failure = failure or WorkspaceFailed(f"what it has changed cannot be kept: {error}")
             else:
-                cleaned(self._kept.patch, redactor)
+                self._clean(self._kept.patch)
                 told |= told_of_changes(changes, self._kept)
             told["workspace"] = str(self._workspace.path)
             told["workspace_source"] = self._told_of_workspace()
@@ -339,6 +356,12 @@ class Attempting:
             return Came(told, answer=self._answer(ended, changes))
         except TaskFailure as missing:
             return Came(told, failure=missing)
+
+    def _clean(self, *files: Path) -> None:
+        """Take secrets out of files, and away what is empty."""
+        redactor = redactor_for(self._attempt.run.redact if self._attempt is not None else (), self._env)
+        for file in files:
+            cleaned(file, redactor)
 
     def _answer(self, ended: Ended, changes: Changes) -> Any:
         workspace = self._workspace.path if self._workspace is not None else None
@@ -371,6 +394,13 @@ class Attempting:
         if isinstance(self._spec.box, Container):
             told["in"] = self._spec.box.engine
         return told
+
+
+async def _carried_out(launch: Launch, *, told: Callable[[Ended], None] | None = None) -> Ended:
+    try:
+        return await run(launch, told=told)
+    except KeeperLost as error:
+        raise CommandLost(f"{error}; {error.hint}")
 
 
 def _case(attempt: Attempt | None) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def _sweep_elsewhere(mark: Path, root: Path) -> None:
     """What a killed process has left where this one would not look."""
     with suppress(OSError):
         before = Path(mark.read_text().strip())
-        if before != root and before.is_dir():
+        if before != root and before.name == root.name and before.is_dir():
             sweep(before)
 
 

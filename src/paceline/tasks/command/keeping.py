@@ -76,13 +76,8 @@ class Kept:
     def printed(self, printed: Printed) -> dict[str, Any]:
         """What the journal says of a stream."""
         assert printed.path is not None
-        tail = tail_of(printed.path)
-        if not printed.size:
-            with suppress(OSError):
-                printed.path.unlink()
-            return {"bytes": 0, "tail": ""}
-        told: dict[str, Any] = {"bytes": printed.size, "tail": tail}
-        if (name := self.named(printed.path)) is not None:
+        told: dict[str, Any] = {"bytes": printed.size, "tail": tail_of(printed.path)}
+        if printed.size and (name := self.named(printed.path)) is not None:
             told["file"] = name
         if printed.cut:
             told["cut"] = True
@@ -111,10 +106,13 @@ def tail_of(path: Path) -> str:
 
 
 def cleaned(path: Path, redactor: Redactor) -> None:
-    """Take the secrets out of a file, byte for byte the same otherwise."""
+    """Take the secrets out of a file, byte for byte the same otherwise; one that is empty is taken away."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
+        return
+    if not raw:
+        path.unlink()
         return
     text = raw.decode("utf-8", "surrogateescape")
     clean = redactor.clean_body(text)

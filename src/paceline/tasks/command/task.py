@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ from paceline.tasks.command.engines import Container
 from paceline.tasks.command.environment import check_passed
 from paceline.tasks.command.keeping import Kept, name_of
 from paceline.tasks.command.spec import Keep, spec_of
-from paceline.workspaces.ground import grounds_root, moved
+from paceline.workspaces.ground import Ground, grounds_root, moved
 from paceline.workspaces.sources import WorkspaceError
 from paceline.workspaces.workspace import check as check_source
 
@@ -177,5 +178,12 @@ class CommandTask:
                 return answer
             finally:
                 if not answered and self.spec.keep == "never":
-                    grounds.clearing.submit(ground.forget, f"{name}/{number}")
+                    grounds.clearing.submit(_forget, ground, f"{name}/{number}", attempting.keeping)
                 kept.close()
+
+
+def _forget(ground: Ground, name: str, keeping: Future[Any] | None) -> None:
+    """Clear an attempt's workspace away, once what has become of it is on record."""
+    if keeping is not None:
+        wait([keeping])  # asked for before this was, so it is done or under way: nobody waits for a thread
+    ground.forget(name)
