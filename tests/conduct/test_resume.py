@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from paceline import Case, CaseLifecycle, Dataset, Report, increment_eval_metric
+from paceline import Case, CaseLifecycle, Dataset, Report, increment_eval_metric, rescore
 from paceline.api import exit_code, job_of, run_job
 from paceline.conduct import Finished
 from paceline.engine.events import AnyEvent, RunStarted, Warned
 from paceline.errors import FingerprintChanged
-from paceline.evaluators import Contains, Equals, EqualsExpected, EvaluatorContext
+from paceline.evaluators import Contains, Equals, EqualsExpected, Evaluator, EvaluatorContext
+from paceline.evaluators.verdicts import concluded
 from paceline.options import Options
 
 
@@ -282,3 +283,39 @@ def test_an_answer_is_not_asked_for_again_because_a_hook_after_it_has_failed(
     assert sorted(task.asked) == [0, 1]
     (started,) = (event for event in told if isinstance(event, RunStarted))
     assert (started.done_before, started.open_reasons) == (0, {"task_error": 2})
+
+
+class Votes(Evaluator[Any, Any, Any]):
+    """Three votes, the third of which fails as often as it is told to."""
+
+    asked: ClassVar[list[str]] = []
+    failing: ClassVar[int] = 0
+
+    async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> bool:
+        return all([await self._vote(f"vote {number}") for number in (1, 2, 3)])
+
+    async def _vote(self, part: str) -> bool:
+        async def ask() -> bool:
+            Votes.asked.append(part)
+            if part == "vote 3" and Votes.failing:
+                Votes.failing -= 1
+                raise ConnectionError("gone")
+            return True
+
+        return await concluded(part, "s", ask, bool)
+
+
+def test_a_resume_finds_what_evaluators_have_concluded_and_a_rescoring_does_too(tmp_path: Path) -> None:
+    dataset: Dataset[Any, Any, Any] = Dataset(name="votes", cases=[Case(inputs=1)], evaluators=[Votes()])
+    Votes.asked, Votes.failing = [], 3
+    report = run(dataset, Counted(), tmp_path / "run", task_name="task")
+    assert report.figures.outcomes["evaluator_error"] == 1
+    assert Votes.asked == ["vote 1", "vote 2", "vote 3", "vote 3", "vote 3"]
+    Votes.asked = []
+    report = run(dataset, Counted(), tmp_path / "run", task_name="task")
+    assert (report.pass_rate, Votes.asked) == (1.0, ["vote 3"])
+    Votes.asked = []
+    again = rescore(tmp_path / "run", evaluators=[Votes()], journal=tmp_path / "again", progress=False)
+    assert (again.pass_rate, Votes.asked) == (1.0, [])
+    of_its_own = rescore(tmp_path / "again", evaluators=[Votes()], journal=tmp_path / "third", progress=False)
+    assert (of_its_own.pass_rate, Votes.asked) == (1.0, [])

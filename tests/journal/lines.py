@@ -28,6 +28,7 @@ from paceline.journal.records import (
     RunLine,
     Score,
     ScoresLine,
+    VerdictLine,
 )
 
 
@@ -69,6 +70,11 @@ def attempt(case: str, **fields: Any) -> AttemptLine:
 
 def output(case: str, **fields: Any) -> OutputLine:
     return OutputLine(**{"case": case, "at": 103.0, "seconds": 0.5, "output": raw("out"), **fields})
+
+
+def verdict(case: str, part: str = "vote 1", value: object = True, **fields: Any) -> VerdictLine:
+    written: dict[str, Any] = {"by": "judge", "seen": "s1", "at": 103.5, "value": raw(value)}
+    return VerdictLine(case=case, part=part, **{**written, **fields})
 
 
 def scores(case: str, *values: bool | float | str, **fields: Any) -> ScoresLine:
@@ -177,6 +183,7 @@ keyed_lines: st.SearchStrategy[KeyedLine] = st.one_of(
     ),
     call_lines,
     st.builds(OutputLine, **keyed, attempt=attempts, seconds=seconds, output=raws),
+    st.builds(VerdictLine, **keyed, by=texts, part=texts, seen=texts, value=raws),
     st.builds(ScoresLine, **keyed, scores=score_lists, failures=failure_lists),
     st.builds(
         OutcomeLine,

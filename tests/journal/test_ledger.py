@@ -30,6 +30,7 @@ from paceline.journal.records import (
     ResumedLine,
     RunLine,
     ScoresLine,
+    VerdictLine,
     key_of,
 )
 from paceline.journal.redaction import Redactor
@@ -50,6 +51,7 @@ from tests.journal.lines import (
     resumed,
     run_line,
     scores,
+    verdict,
 )
 
 A = Key("a")
@@ -80,7 +82,7 @@ def test_a_key_that_was_begun_is_interrupted(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "verdict"),
+    ("values", "passed"),
     [
         ([True], "passed"),
         ([True, 0.1, "label"], "passed"),
@@ -90,8 +92,8 @@ def test_a_key_that_was_begun_is_interrupted(place: Path) -> None:
         ([1], "unasserted"),  # a number is not an assertion, whatever it is
     ],
 )
-def test_a_scored_key_is_done_with_its_verdict(place: Path, values: list[Any], verdict: Any) -> None:
-    assert state_of(place, begin("a"), outcome("a", "scored", *values)) == Done("scored", verdict)
+def test_a_scored_key_is_done_with_its_verdict(place: Path, values: list[Any], passed: Any) -> None:
+    assert state_of(place, begin("a"), outcome("a", "scored", *values)) == Done("scored", passed)
 
 
 @pytest.mark.parametrize("how", ["task_error", "timeout"])
@@ -119,6 +121,29 @@ def test_a_task_that_has_answered_is_never_asked_again(place: Path) -> None:
     for how in ("evaluator_error", "cancelled", "skipped_budget", "infra_error"):
         again = state_of(place, begin("a"), output("a"), outcome("a", how))
         assert again == ToScore(1, state.output, (), how)
+
+
+def test_verdicts_are_found_again_until_the_key_is_done_or_its_task_has_to_answer_anew(place: Path) -> None:
+    told = begin("a"), output("a"), verdict("a", "vote 1"), verdict("a", "vote 2", False)
+
+    def kept(*more: Line) -> list[str]:
+        state = state_of(place, *told, *more)
+        if not isinstance(state, ToScore):
+            return []
+        lines = [read_at(place, offset) for offset in state.verdicts]
+        return [each.line.part for each in lines if isinstance(each, Recorded)]  # type: ignore[union-attr]
+
+    assert kept() == ["vote 1", "vote 2"]
+    assert kept(scores("a", True)) == ["vote 1", "vote 2"]
+    assert kept(outcome("a", "evaluator_error")) == ["vote 1", "vote 2"]
+    assert kept(outcome("a", "scored", True), begin("a")) == []
+    assert kept(output("a")) == [], "another answer"
+
+
+def test_a_verdict_makes_no_key_and_opens_none(place: Path) -> None:
+    assert state_of(place, verdict("a")) == New()
+    assert state_of(place, begin("a"), outcome("a", "scored", True), verdict("a")) == Done("scored", "passed")
+    assert ledger_of(place, verdict("a")).damaged == 0
 
 
 def test_an_outcome_that_holds_the_output_is_where_scoring_finds_it(place: Path) -> None:
@@ -324,12 +349,13 @@ class Naive:
     """What the ledger should say of one key, from its lines alone."""
 
     def __init__(self, history: list[tuple[int, KeyedLine]]) -> None:
-        self.seen = any(not isinstance(line, ScoresLine | CallLine) for _, line in history)
+        self.seen = any(not isinstance(line, ScoresLine | CallLine | VerdictLine) for _, line in history)
         self.attempts = 0
         self.content: str | None = None
         self.last: OutcomeLine | None = None
         self.output: int | None = None
         self.scores: list[tuple[int, OutcomeLine | ScoresLine]] = []
+        self.verdicts: list[int] = []
         for offset, line in history:
             self._take(offset, line)
 
@@ -337,13 +363,16 @@ class Naive:
         match line:
             case BeginLine():
                 self.content, self.attempts = line.hash, line.attempt
-                self.last, self.output, self.scores = None, None, []
+                self.last, self.output, self.scores, self.verdicts = None, None, [], []
             case AttemptLine():
                 self.attempts = line.attempt
-                self.last, self.output, self.scores = None, None, []
+                self.last, self.output, self.scores, self.verdicts = None, None, [], []
             case OutputLine():
                 self.attempts = line.attempt
-                self.last, self.output, self.scores = None, offset, []
+                self.last, self.output, self.scores, self.verdicts = None, offset, [], []
+            case VerdictLine():
+                if self.output is not None:
+                    self.verdicts.append(offset)
             case ScoresLine():
                 self.scores.append((offset, line))
             case CallLine():
@@ -352,10 +381,10 @@ class Naive:
                 self.attempts, self.last = line.attempt, line
                 if line.outcome in FINAL:
                     self.landed = [score for _, told in self.scores for score in told.scores]
-                    self.output, self.scores = None, []
+                    self.output, self.scores, self.verdicts = None, [], []
                     return
                 if bytes(line.output):
-                    self.output, self.scores = offset, []
+                    self.output, self.scores, self.verdicts = offset, [], []
                 if line.scores:
                     self.scores.append((offset, line))
 
@@ -371,7 +400,8 @@ class Naive:
             return OpenAgain(last.outcome, self.attempts) if retry_errors else Done(last.outcome)
         how = last.outcome if last is not None else None
         if self.output is not None:
-            return ToScore(self.attempts, self.output, tuple(offset for offset, _ in self.scores), how)
+            landed = tuple(offset for offset, _ in self.scores)
+            return ToScore(self.attempts, self.output, landed, how, tuple(self.verdicts))
         return Interrupted(self.attempts) if how is None else OpenAgain(how, self.attempts)
 
     def _verdict(self, last: OutcomeLine) -> Any:

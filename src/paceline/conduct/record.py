@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import msgspec
 
 from paceline import values
 from paceline.engine.budget import Budget, Purse, Spent
-from paceline.engine.ports import Stored
+from paceline.engine.ports import Said, Stored
 from paceline.errors import FingerprintChanged, JournalBroken, JournalBusy, JournalError
 from paceline.journal.journal import Journal
 from paceline.journal.ledger import Ledger, ToScore
@@ -32,6 +33,7 @@ from paceline.journal.records import (
     ResumedLine,
     RunLine,
     ScoresLine,
+    VerdictLine,
     key_of,
     verdict,
 )
@@ -180,6 +182,7 @@ class StoredAnswers:
             told = self._line(offset)
             assert isinstance(told, ScoresLine | OutcomeLine)
             stored.scores.extend(told.scores)
+        stored.verdicts = verdicts_at(self._source, state.verdicts)
         return stored
 
     def _value(self, raw: msgspec.Raw) -> Any:
@@ -189,6 +192,17 @@ class StoredAnswers:
         entry = self._source.entry_at(offset)
         assert isinstance(entry, Recorded), "the ledger names only lines that could be read"
         return entry.line
+
+
+def verdicts_at(source: FileSource, offsets: Iterable[int]) -> dict[Said, msgspec.Raw]:
+    """The verdicts that stand at these offsets. One whose value is lost will be concluded again."""
+    found: dict[Said, msgspec.Raw] = {}
+    for offset in offsets:
+        entry = source.entry_at(offset)
+        if isinstance(entry, Recorded) and isinstance(line := entry.line, VerdictLine):
+            with suppress(JournalError):
+                found[Said(line.by, line.part, line.seen)] = msgspec.Raw(source.value(line.value))
+    return found
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

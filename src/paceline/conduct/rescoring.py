@@ -14,16 +14,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from paceline.conduct import Job
 from paceline.conduct.foreign import is_foreign, read_expected, read_results
+from paceline.conduct.record import verdicts_at
 from paceline.dataset.case import Case
 from paceline.dataset.spec import EvaluatorSpec, Spec
-from paceline.engine.ports import Stored, Turn
+from paceline.engine.ports import Said, Stored, Turn
 from paceline.engine.source import Named, stored_turn
 from paceline.errors import DatasetError, UsageError
 from paceline.evaluators.registry import build
 from paceline.journal.reading import FileSource, Recorded
-from paceline.journal.records import BeginLine, ErrorClass, ErrorFacts, Key, RunLine, key_of
+from paceline.journal.records import BeginLine, ErrorClass, ErrorFacts, Key, RunLine, VerdictLine, key_of
 from paceline.options import Options
 from paceline.report import Report
 from paceline.report.reckoning import NOT_RUN
@@ -159,7 +162,8 @@ def _stock_of_run(
                 f"the first line of {path} is damaged, so its evaluators are not known", hint=_REMEDY
             )
         run = _as_its_cases_tell(path, report)
-    written, named = _begun(path, gold)
+    source = FileSource(path)
+    written, named, concluded = _begun(source, gold)
     own: Mapping[Key, tuple[object, ...]] = {}
     if suite is not None:
         own = _as_in_suite(report, written, suite())
@@ -167,7 +171,7 @@ def _stock_of_run(
         own = {key: rebuilt_own(key, specs) for key, specs in written.items()}
     return Stock(
         suite=run.suite,
-        answers=lambda: _answers(report, own),
+        answers=lambda: _answers(report, own, lambda key: verdicts_at(source, concluded.get(key, ()))),
         answered=figures.n - sum(figures.outcomes[outcome] for outcome in NOT_RUN),
         expected=figures.n_expected,
         evaluators=rebuilt(run) if evaluators is None else evaluators,
@@ -191,11 +195,17 @@ def _as_its_cases_tell(path: Path, report: Report) -> RunLine:
     )
 
 
-def _begun(path: Path, gold: Mapping[str, Any]) -> tuple[dict[Key, list[Spec | None]], set[str]]:
-    """How the evaluators of single cases are written, and which cases somebody expects something of."""
+def _begun(
+    source: FileSource, gold: Mapping[str, Any]
+) -> tuple[dict[Key, list[Spec | None]], set[str], dict[Key, list[int]]]:
+    """How the evaluators of single cases are written, which cases somebody expects something of, and where
+    the verdicts stand."""
     written: dict[Key, list[Spec | None]] = {}
     named: set[str] = set()
-    for entry in FileSource(path).entries():
+    concluded: dict[Key, list[int]] = {}
+    for entry in source.entries():
+        if isinstance(entry, Recorded) and isinstance(entry.line, VerdictLine):
+            concluded.setdefault(key_of(entry.line), []).append(entry.offset)
         if not isinstance(entry, Recorded) or not isinstance(entry.line, BeginLine):
             continue
         line = entry.line
@@ -205,7 +215,7 @@ def _begun(path: Path, gold: Mapping[str, Any]) -> tuple[dict[Key, list[Spec | N
             written[key_of(line)] = line.evaluators
         elif len(line.inputs):
             written.pop(key_of(line), None)  # another content, and no evaluators of its own any more
-    return written, named
+    return written, named, concluded
 
 
 def _as_in_suite(
@@ -220,9 +230,16 @@ def _as_in_suite(
     return own
 
 
-def _answers(report: Report, own: Mapping[Key, tuple[object, ...]]) -> Iterator[Answered]:
+def _answers(
+    report: Report,
+    own: Mapping[Key, tuple[object, ...]],
+    verdicts: Callable[[Key], Mapping[Said, msgspec.Raw]],
+) -> Iterator[Answered]:
     for row in report.cases:
-        yield Answered(row.key, _case_of(row, own), _stored_output(row), row.attempts)
+        stored = _stored_output(row)
+        # A judge that is still the same, and sees the same, has said it already; any other concludes anew.
+        stored.verdicts = verdicts(row.key)
+        yield Answered(row.key, _case_of(row, own), stored, row.attempts)
     for failure in report.failures:
         stored = Stored(
             error=ErrorFacts(

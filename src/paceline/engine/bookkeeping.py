@@ -16,7 +16,7 @@ from paceline import values
 from paceline.engine.clock import Clock
 from paceline.engine.complaints import complain
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted, Gauge
-from paceline.engine.ports import Attempted, Recorder, Turn, Work
+from paceline.engine.ports import Attempted, Recorder, Said, Turn, Work
 from paceline.evaluators.spelling import spell_truly
 from paceline.journal.bodies import CallBodies, body_text
 from paceline.journal.records import (
@@ -26,11 +26,13 @@ from paceline.journal.records import (
     CallLine,
     ErrorFacts,
     EvaluatorFailure,
+    Key,
     OutcomeKind,
     OutcomeLine,
     OutputLine,
     Score,
     ScoresLine,
+    VerdictLine,
     key_of,
     verdict,
 )
@@ -243,6 +245,21 @@ class Bookkeeper:
                 metrics=countable(attempted.metrics),
                 attributes=self._value(attempted.attributes),
                 trajectory=self._value(attempted.trajectory),
+            )
+        )
+
+    def verdict(self, key: Key, said: Said, value: msgspec.Raw) -> None:
+        """A part of an evaluator has come to its verdict. Any thread may tell."""
+        self._append(
+            VerdictLine(
+                case=key.case,
+                repeat=key.repeat,
+                variant=key.variant,
+                at=self._epoch(),
+                by=said.by,
+                part=said.part,
+                seen=said.seen,
+                value=self._keep(bytes(value)),
             )
         )
 

@@ -10,10 +10,10 @@ with nothing but these values on the wire.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from paceline.engine.taping import Taping
     from paceline.pace.calls import Call
     from paceline.pace.tape import Tape
+
+
+class Said(NamedTuple):
+    """What a verdict goes by: who has concluded it, in which part, and the digest of what that saw."""
+
+    by: str
+    part: str
+    seen: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +53,8 @@ class Stored:
     trajectory: list[dict[str, Any]] | None = None
     scores: list[Score] = field(default_factory=list)
     """Results on record; their evaluators are not asked again."""
+    verdicts: Mapping[Said, msgspec.Raw] = field(default_factory=dict)
+    """What evaluators without a result have concluded in part."""
 
 
 class Turn(msgspec.Struct, eq=False):

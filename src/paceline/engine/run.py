@@ -119,6 +119,7 @@ class Run:
             shows_errors=self.plan.show_errors,
             record_call=self.books.call if self.plan.listens else None,
             taping=self.plan.taping,
+            record_verdict=self.books.verdict,
         )
         self.keys = KeyWorker(self)
         self._recorder.on_commit = lambda _sequence: self._from_any_thread(self._committed)

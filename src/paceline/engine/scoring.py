@@ -25,8 +25,10 @@ from paceline.engine.ports import Attempted, Turn, Work
 from paceline.engine.retry import RetryPolicy, next_wait, turned_down
 from paceline.engine.taping import Taping
 from paceline.engine.threads import Threads
+from paceline.engine.verdicts import Record, VerdictsOnRecord
 from paceline.evaluators.base import EvaluatorContext
 from paceline.evaluators.prepare import Prepared, scores_of
+from paceline.evaluators.verdicts import current_verdicts
 from paceline.journal.records import ErrorFacts, EvaluatorFailure, Score
 from paceline.pace.calls import current_listener
 
@@ -74,8 +76,10 @@ class Scorer:
         shows_errors: bool = False,
         record_call: Callable[[Work, Call], None] | None = None,
         taping: Taping | None = None,
+        record_verdict: Record,
     ) -> None:
         """`record_call` takes the model calls of evaluators, where there are doors that tell of them."""
+        self._record_verdict = record_verdict
         self._record_call = record_call
         self._shows_errors = shows_errors
         self._taping = taping
@@ -156,7 +160,7 @@ class Scorer:
         """One evaluator's answer, after as many tries as its retry policy allows."""
         places = self._places_on_threads if prepared.mode == "thread" else self._places
         tries, first = 0, self._now()
-        tape = None
+        tape, verdicts = None, VerdictsOnRecord(turn, prepared.label, self._record_verdict)
         if self._taping is not None and self._record_call is not None:
             # One for all tries: an answer that could not be read is followed by the one that could.
             tape = self._taping.tape(turn.key, prepared.label, goes_on=turn.stored is not None)
@@ -167,7 +171,7 @@ class Scorer:
                 work = Work(turn.key, turn.attempt, None, record_call=self._record_call, counted={})
                 work.by, work.tape = prepared.label, tape
                 try:
-                    returned = await self._call(prepared, ctx, turn, work)
+                    returned = await self._call(prepared, ctx, turn, work, verdicts)
                     if (refused := turned_down(self._retry, returned, tries)) is not None:
                         raise refused
                     seconds = self._now() - started - work.waited
@@ -195,10 +199,16 @@ class Scorer:
             await asyncio.sleep(wait)
 
     async def _call(
-        self, prepared: Prepared, ctx: EvaluatorContext[Any, Any, Any], turn: Turn, work: Work
+        self,
+        prepared: Prepared,
+        ctx: EvaluatorContext[Any, Any, Any],
+        turn: Turn,
+        work: Work,
+        verdicts: VerdictsOnRecord,
     ) -> object:
         call = self._on_thread(prepared, ctx) if prepared.mode == "thread" else self._on_loop(prepared, ctx)
         context, calls = copy_context(), None
+        context.run(current_verdicts.set, verdicts)
         if self._record_call is not None:
             calls = CallsOfAttempt(work, self._now)
             context.run(current_listener.set, calls)

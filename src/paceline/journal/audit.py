@@ -31,6 +31,7 @@ from paceline.journal.records import (
     OutcomeLine,
     OutputLine,
     RunLine,
+    VerdictLine,
     key_of,
 )
 
@@ -163,6 +164,8 @@ class _Auditor:
             case BeginLine() | OutputLine() | OutcomeLine() as line:
                 self._take_keyed(line, entry)
                 self._look_at_blobs(line, entry)
+            case VerdictLine() as verdict:
+                self._look_at_blobs(verdict, entry)
             case _:
                 pass
 

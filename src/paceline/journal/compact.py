@@ -79,6 +79,8 @@ class Paid:
     scores: list[int] = field(default_factory=list)
     assertions: list[bool] = field(default_factory=list)
     """What those say that are true or false."""
+    verdicts: list[int] | None = None
+    """Offsets of the lines that hold what parts of evaluators have concluded about this output."""
 
     @property
     def parts(self) -> int:
@@ -108,7 +110,8 @@ class Keys:
             return done
         attempts = self._attempts(number, record)
         if (paid := self.paid.get(number)) is not None and paid.output is not None:
-            return ToScore(attempts, paid.output, tuple(paid.scores), _OUTCOMES.get(code))
+            scores, verdicts = tuple(paid.scores), tuple(paid.verdicts or ())
+            return ToScore(attempts, paid.output, scores, _OUTCOMES.get(code), verdicts)
         return Interrupted(attempts) if code == BEGUN else OpenAgain(_OUTCOMES[code], attempts)
 
     def tally(self) -> Tally:

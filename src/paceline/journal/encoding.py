@@ -153,7 +153,10 @@ _decode_seal = msgspec.json.Decoder(_Seal).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_kind = msgspec.json.Decoder(_Kind).decode
 KINDS = frozenset(
-    {"run", "begin", "call", "attempt", "output", "scores", "outcome", "manifest", "resumed", "ended"}
+    {
+        *("run", "begin", "call", "attempt", "output", "verdict", "scores", "outcome"),
+        *("manifest", "resumed", "ended"),
+    }
 )
 
 

@@ -68,6 +68,7 @@ class Fold:
             _Begin: self._begin,
             _Attempt: self._attempt,
             _Output: self._output,
+            _Verdict: self._verdict,
             _Scores: self._scores,
             _Outcome: self._outcome,
         }
@@ -161,6 +162,14 @@ class Fold:
             paid = self.keys.paid[key] = Paid(None)
         _land(paid, line.scores, offset)
 
+    def _verdict(self, line: _Verdict, offset: int) -> None:
+        # Without the output that it is about it is about nothing: the task will be asked again.
+        key = hash((line.case, line.repeat, line.variant)) & KEY_BITS
+        if (paid := self.keys.paid.get(key)) is not None and paid.output is not None:
+            if paid.verdicts is None:
+                paid.verdicts = []
+            paid.verdicts.append(offset)
+
     def _reopen(self, line: _Attempt | _Output) -> int:
         """The key's number. Its outcome goes, its content stays: the `begin` before may have been damaged."""
         key = hash((line.case, line.repeat, line.variant)) & KEY_BITS
@@ -238,6 +247,12 @@ class _Output(_Narrow, tag="output", gc=False):
     attempt: int = 1
 
 
+class _Verdict(_Narrow, tag="verdict", gc=False):
+    case: str
+    repeat: int = 0
+    variant: str = ""
+
+
 class _Scores(_Narrow, tag="scores", gc=False):
     case: str
     repeat: int = 0
@@ -280,7 +295,7 @@ class _At(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(
-    _Begin | _Call | _Attempt | _Output | _Scores | _Outcome | _Run | _Resumed | _Manifest | _Ended
+    _Begin | _Call | _Attempt | _Output | _Verdict | _Scores | _Outcome | _Run | _Resumed | _Manifest | _Ended
 ).decode
 _decode_at = msgspec.json.Decoder(_At).decode
 

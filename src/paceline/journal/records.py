@@ -5,6 +5,7 @@
     {"kind":"call", ...}      one model call of an attempt, when it has come to its end
     {"kind":"attempt", ...}   an attempt failed and another one follows
     {"kind":"output", ...}    the task's output, written before an evaluator that waits is started
+    {"kind":"verdict", ...}   what a part of an evaluator has concluded, while the rest of it goes on
     {"kind":"scores", ...}    what evaluators found, each result once
     {"kind":"outcome", ...}   always the last for its key; with it whatever is not on record yet
     {"kind":"manifest", ...}  the source is exhausted: how many keys there are, and their digest
@@ -255,6 +256,24 @@ class OutputLine(_Line, frozen=True, kw_only=True, tag="output", gc=False):
     trajectory: msgspec.Raw = NOTHING
 
 
+class VerdictLine(_Line, frozen=True, kw_only=True, tag="verdict", gc=False):
+    """What a part of an evaluator has concluded: a vote, a requirement. It is no result, and says nothing of
+    how its key stands; the evaluator that asks for it again finds it here."""
+
+    case: str
+    repeat: int = 0
+    variant: str = ""
+    at: float
+    by: str
+    """Label of the evaluator."""
+    part: str
+    """Its name within the evaluator."""
+    seen: str
+    """Digest of all that has decided it: the same part that sees something else has to conclude anew."""
+    value: msgspec.Raw
+    """Plain JSON, or where it is stored if it is big."""
+
+
 class ScoresLine(_Line, frozen=True, kw_only=True, tag="scores", gc=False):
     case: str
     repeat: int = 0
@@ -365,13 +384,16 @@ Line: TypeAlias = (
     | CallLine
     | AttemptLine
     | OutputLine
+    | VerdictLine
     | ScoresLine
     | OutcomeLine
     | ManifestLine
     | ResumedLine
     | EndedLine
 )
-KeyedLine: TypeAlias = BeginLine | CallLine | AttemptLine | OutputLine | ScoresLine | OutcomeLine
+KeyedLine: TypeAlias = (
+    BeginLine | CallLine | AttemptLine | OutputLine | VerdictLine | ScoresLine | OutcomeLine
+)
 
 
 class Valued(Protocol):

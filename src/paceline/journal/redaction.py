@@ -79,11 +79,11 @@ _OWN_WORDS = """
     rate_limited transient permanent infrastructure cancelled complete interrupted manifest $paceline
     name value reason by error type message trace stage label spec version
     cases window requests tokens blocked outage backoff stragglers scoring loop machine journal idle pool host
-    account rate token_rate accepted rejected by_cause peak closed concurrency unknown
+    account rate token_rate accepted rejected by_cause peak closed concurrency unknown verdict part seen
     """
 """A secret that is part of one of these would make the journal unreadable if it were taken out."""
 _UNTOUCHED = frozenset(
-    {b'"kind"', b'"hash"', b'"crc"', b'"run_id"', b'"digest"', b'"outcome"', b'"error_class"'}
+    {b'"kind"', b'"hash"', b'"crc"', b'"run_id"', b'"digest"', b'"seen"', b'"outcome"', b'"error_class"'}
 )
 """Fields of a line whose values are Paceline's own."""
 

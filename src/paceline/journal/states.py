@@ -49,6 +49,8 @@ class ToScore:
     """Offsets of the lines that hold scores which have landed: `ScoresLine` or `OutcomeLine`."""
     outcome: OutcomeKind | None = None
     """How scoring ended before; None where it was cut off."""
+    verdicts: tuple[int, ...] = ()
+    """Offsets of the lines that hold what evaluators have concluded in part (`VerdictLine`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from paceline.journal.records import (
     RunLine,
     Score,
     ScoresLine,
+    VerdictLine,
     verdict,
 )
 from paceline.report.calls import Calls
@@ -302,6 +303,11 @@ class Table:
         if self._writer is not None:
             self._writer.last_seen = line.at
 
+    def _verdict(self, _offset: int, line: VerdictLine) -> None:
+        # Neither does this: what comes of it is among the scores.
+        if self._writer is not None:
+            self._writer.last_seen = line.at
+
     def _output(self, offset: int, line: OutputLine) -> None:
         row = self._row(line, offset)
         self._reopen(row)
@@ -409,6 +415,7 @@ class Table:
         ScoresLine: _scores,
         AttemptLine: _attempt,
         CallLine: _call,
+        VerdictLine: _verdict,
         RunLine: _about_the_run,
         ManifestLine: _about_the_run,
         ResumedLine: _about_the_run,
