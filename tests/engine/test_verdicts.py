@@ -25,9 +25,10 @@ class Panel:
 
     evaluation_name = "Panel"
 
-    def __init__(self, *, failing: int = 0) -> None:
+    def __init__(self, *, failing: int = 0, of_this_run: bool = False) -> None:
         self.asked: list[tuple[int, str]] = []
         self.failing = failing
+        self.of_this_run = of_this_run
 
     async def evaluate(self, ctx: Any) -> int:
         return sum([await self._vote(ctx.output, number) for number in (1, 2, 3)])
@@ -41,7 +42,7 @@ class Panel:
             await asyncio.sleep(1)
             return number
 
-        return await concluded(f"vote {number}", "s", ask, int)
+        return await concluded(f"vote {number}", "s", ask, int, of_this_run=self.of_this_run)
 
 
 def told(carried: Carried) -> list[tuple[str, str, str, Any]]:
@@ -93,6 +94,16 @@ def test_what_another_run_has_concluded_goes_on_this_ones_record() -> None:
     stored.on_record = True
     carried = play(None, echo, source=Answers(stored), evaluators=[Panel()])
     assert [part for _, _, part, _ in told(carried)] == ["vote 2", "vote 3"]
+
+
+def test_what_another_run_has_concluded_does_not_count_where_only_this_one_does() -> None:
+    record = {Said("Panel", "vote 1", "s"): msgspec.Raw(b"10")}
+    stored = Stored(output=0, verdicts=record, on_record=False)
+    carried = play(None, echo, source=Answers(stored), evaluators=[Panel(of_this_run=True)])
+    assert [value for *_, value in told(carried)] == [1, 2, 3]
+    stored.on_record = True
+    carried = play(None, echo, source=Answers(stored), evaluators=[Panel(of_this_run=True)])
+    assert [value for *_, value in told(carried)] == [2, 3]
 
 
 def test_cases_that_are_scored_at_once_have_verdicts_of_their_own() -> None:

@@ -26,7 +26,7 @@ class Kept:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], msgspec.Raw] = {}
 
-    def on_record(self, part: str, seen: str) -> msgspec.Raw | None:
+    def on_record(self, part: str, seen: str, *, of_this_run: bool = False) -> msgspec.Raw | None:
         return self.found.get((part, seen))
 
     def keep(self, part: str, seen: str, value: msgspec.Raw) -> None:

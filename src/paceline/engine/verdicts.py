@@ -29,13 +29,15 @@ class VerdictsOnRecord:
         self._found: dict[Said, msgspec.Raw] | None = None
         """Of this process; a dict only once there is one."""
 
-    def on_record(self, part: str, seen: str) -> msgspec.Raw | None:
+    def on_record(self, part: str, seen: str, *, of_this_run: bool = False) -> msgspec.Raw | None:
         """The verdict of this part that has seen the same; None where there is none yet."""
         said = Said(self._by, part, seen)
         if self._found is not None and (found := self._found.get(said)) is not None:
             return found
         stored = self._turn.stored
         if stored is None or (found := stored.verdicts.get(said)) is None:
+            return None
+        if of_this_run and not stored.on_record:
             return None
         if not stored.on_record:
             self.keep(part, seen, found)  # it is another run's, and a resume of this one will not look there

@@ -27,8 +27,11 @@ VerdictT = TypeVar("VerdictT")
 class Verdicts(Protocol):
     """The verdicts of one evaluator about one case, kept one by one. Any thread may ask."""
 
-    def on_record(self, part: str, seen: str) -> msgspec.Raw | None:
-        """The verdict of this part that has seen the same, as JSON; None where there is none yet."""
+    def on_record(self, part: str, seen: str, *, of_this_run: bool = False) -> msgspec.Raw | None:
+        """The verdict of this part that has seen the same, as JSON; None where there is none yet.
+
+        One that a rescoring finds in the run that it scores is none with `of_this_run`.
+        """
         ...
 
     def keep(self, part: str, seen: str, value: msgspec.Raw) -> None:
@@ -42,16 +45,23 @@ them."""
 
 
 async def concluded(
-    part: str, seen: str, conclude: Callable[[], Awaitable[VerdictT]], kind: type[VerdictT]
+    part: str,
+    seen: str,
+    conclude: Callable[[], Awaitable[VerdictT]],
+    kind: type[VerdictT],
+    *,
+    of_this_run: bool = False,
 ) -> VerdictT:
     """The verdict of a part: the one on record, or else what `conclude` says, which is kept. Errors are not.
 
-    Verdicts are plain JSON values, or msgspec structs and dataclasses of such, and `kind` says which.
+    Verdicts are plain JSON values, or msgspec structs and dataclasses of such, and `kind` says which. Where
+    code of a user's concludes, which may have changed although nothing that is `seen` has, only a verdict
+    `of_this_run` counts: whoever scores a run again may do so because of that change.
     """
     verdicts = current_verdicts.get()
     if verdicts is None:
         return await conclude()
-    if (found := verdicts.on_record(part, seen)) is not None:
+    if (found := verdicts.on_record(part, seen, of_this_run=of_this_run)) is not None:
         try:
             return msgspec.json.decode(found, type=kind)
         except msgspec.MsgspecError:
