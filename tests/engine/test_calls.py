@@ -39,7 +39,7 @@ class Stopwatch:
 def attempt(told: Callable[[Work, Call], None] | None = None) -> tuple[CallsOfAttempt, Work, Stopwatch]:
     watch = Stopwatch()
     work = Work(Key("a"), 1, None, stopwatch=watch, counted={}, record_call=told)
-    return CallsOfAttempt(work, lambda: watch.now), work, watch
+    return CallsOfAttempt.here(work, lambda: watch.now), work, watch
 
 
 def on_a_loop(scenario: Callable[[], Any]) -> None:

@@ -18,7 +18,7 @@ from paceline.dataset.rows import RowFile
 from paceline.dataset.spec import EvaluatorSpec
 from paceline.dataset.typed import typed_case
 from paceline.engine.events import AnyEvent, CaseFinished, Gauge
-from paceline.engine.order import arrange
+from paceline.engine.order import AS_GIVEN, arrange
 from paceline.errors import DatasetError, UsageError
 from paceline.evaluators.prepare import prepare
 from paceline.evaluators.registry import build
@@ -39,7 +39,7 @@ class Supply:
 
     named: Callable[[], Iterable[Named]]
     count: int
-    order: str = "as given"
+    order: str = AS_GIVEN
     digest: str = ""
     """Of the content of the file they are streamed from; empty for cases in memory."""
     durations: Mapping[str, float] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def supply_of(
     positions, called = arrange(
         [name for name, _ in named], order, durations=known, whole=whole, fair=fair, seed=seed
     )
-    ordered = [named[position] for position in positions]
+    ordered = named if called == AS_GIVEN else [named[position] for position in positions]
     return Supply(named=lambda: ordered, count=len(ordered), order=called, durations=known)
 
 

@@ -60,6 +60,8 @@ def objection_to(name: object) -> tuple[str, str] | None:
 
     Names stand in terminals, file names and one line of a journal, so what would break a line is refused.
     """
+    if type(name) is str and 0 < len(name) <= MAX_NAME and name[0] not in " #" and name.isprintable():
+        return None  # nearly every name, told by what costs least
     if not isinstance(name, str):
         return f"is {name!r:.40}, not text", "put the name in quotes"
     if not name or name.isspace():

@@ -299,8 +299,10 @@ class Bookkeeper:
                 output = self._output_of(attempted)
             if attempted.metrics:
                 metrics = countable(attempted.metrics)
-            attributes = self._value(attempted.attributes)
-            trajectory = self._value(attempted.trajectory)
+            if attempted.attributes:
+                attributes = self._value(attempted.attributes)
+            if attempted.trajectory:
+                trajectory = self._value(attempted.trajectory)
         # At most fifteen keywords: with more of them CPython takes a call path that is four times as slow.
         rare: dict[str, Any] = {}
         if turn.parts or key.repeat or key.variant or turn.abandoned:
@@ -342,11 +344,12 @@ class Bookkeeper:
         """Count and tell every outcome that is safe by now. Called on the loop."""
         committed = self._recorder.committed
         uncommitted = self._uncommitted
+        count, cases_are_told = self._count, self._cases_are_told
         while uncommitted and uncommitted[0][0] <= committed:
             _sequence, line, told, tries = uncommitted.popleft()
             passed = verdict([*told, *line.scores] if told else line.scores)
-            self._count(line.outcome, passed)
-            if self._cases_are_told:
+            count(line.outcome, passed)
+            if cases_are_told:
                 self.tell(_finished(line, told or [], tries, passed if line.outcome == "scored" else False))
 
     def _count(self, outcome: OutcomeKind, passed: bool | None) -> None:

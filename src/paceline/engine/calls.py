@@ -16,6 +16,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from paceline.engine.ports import Attempted, Work
 
 if TYPE_CHECKING:
@@ -42,35 +44,29 @@ def _first_tape(work: Work) -> Tape | None:
         return work.tape
 
 
-class CallsOfAttempt:
-    """Listens to the calls of one attempt. Made on the loop that the attempt is driven by."""
+class CallsOfAttempt(msgspec.Struct, eq=False):
+    """Listens to the calls of one attempt. Made on the loop that the attempt is driven by (`here`).
 
-    __slots__ = (
-        "_held_since",
-        "_live",
-        "_loop",
-        "_now",
-        "_seen",
-        "_thread",
-        "_trajectory",
-        "_waiting",
-        "_wanted",
-        "_work",
-        "over",
-    )
+    A `Struct` because most attempts make no call: making one costs a fifth of what a plain class does.
+    """
 
-    def __init__(self, work: Work, now: Callable[[], float]) -> None:
-        self._work = work
-        self._now = now
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
-        self._live = self._waiting = 0
-        self._wanted = False
-        """Whether the clock should stand still."""
-        self._held_since: float | None = None
-        self._seen: list[Call] | None = None
-        self._trajectory: Trajectory | None = None
-        self.over = False
+    _work: Work
+    _now: Callable[[], float]
+    _loop: asyncio.AbstractEventLoop
+    _thread: int
+    _live: int = 0
+    _waiting: int = 0
+    _wanted: bool = False
+    """Whether the clock should stand still."""
+    _held_since: float | None = None
+    _seen: list[Call] | None = None
+    _trajectory: Trajectory | None = None
+    over: bool = False
+
+    @classmethod
+    def here(cls, work: Work, now: Callable[[], float]) -> CallsOfAttempt:
+        """For an attempt that is driven by the loop that runs here."""
+        return cls(work, now, asyncio.get_running_loop(), threading.get_ident())
 
     @property
     def tape(self) -> Tape | None:

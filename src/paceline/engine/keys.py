@@ -40,6 +40,7 @@ class KeyWorker:
         self._run = run
         self._plan = plan = run.plan
         self._books = run.books
+        self._record_call = run.books.call
         self._scorer = run.scorer
         self._executor = run.executor
         self._hooks = Hooks(plan, run.clock)
@@ -191,10 +192,11 @@ class KeyWorker:
 
     def _work(self, turn: Turn, lane: Lane) -> Work:
         """What the executor is to do."""
-        inputs = own_copy(turn.case.inputs)
-        work = Work(turn.key, turn.tried + turn.tries, inputs, self._timeout_of(turn), lane)
-        work.record_call = self._books.call
-        taping = self._plan.taping
+        plan, key = self._plan, turn.key
+        timeout = plan.timeouts.get(key.variant, plan.timeout) if plan.timeouts else plan.timeout
+        work = Work(key, turn.tried + turn.tries, own_copy(turn.case.inputs), timeout, lane)
+        work.record_call = self._record_call
+        taping = plan.taping
         if taping is not None:
             if (turn.taped and turn.tries == 1) or taping.always:
                 work.tape = taping.tape(turn.key, goes_on=True)
@@ -314,7 +316,8 @@ class KeyWorker:
         stored = turn.stored
         scored = {score.by for score in stored.scores} if stored is not None else ()
         lost = lost_answer(ctx) if stored is not None else None
-        for prepared in self._evaluators(turn, found):
+        asked = self._evaluators(turn, found) if turn.case.evaluators else self._plan.evaluators
+        for prepared in asked:
             if prepared.label in scored:
                 continue
             if lost is not None:
@@ -355,8 +358,6 @@ class KeyWorker:
     def _evaluators(self, turn: Turn, found: Found) -> tuple[Prepared, ...]:
         """Those of the dataset, then those of the case."""
         everyones = self._plan.evaluators
-        if not turn.case.evaluators:
-            return everyones
         try:
             return everyones + prepare(turn.case.evaluators, after=everyones)
         except BaseException as error:

@@ -14,8 +14,11 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import Final
 
 from paceline.settings import Order
+
+AS_GIVEN: Final = "as given"
 
 
 def arrange(
@@ -40,4 +43,4 @@ def arrange(
         typical = median(known) if known else 0.0
         by_length = sorted(positions, key=lambda position: -durations.get(names[position], typical))
         return by_length, "longest expected first"
-    return positions, "as given"
+    return positions, AS_GIVEN

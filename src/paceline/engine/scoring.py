@@ -13,8 +13,9 @@ import random
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
 
 from paceline.engine.calls import CallsOfAttempt
 from paceline.engine.clock import Clock
@@ -44,12 +45,11 @@ THREADS: Final = 512
 """Sync evaluators at once where nothing else limits them."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(msgspec.Struct, eq=False):
     """What the evaluators of a case have said and not been able to say."""
 
-    scores: list[Score] = field(default_factory=list)
-    failures: list[EvaluatorFailure] = field(default_factory=list)
+    scores: list[Score] = []
+    failures: list[EvaluatorFailure] = []
 
 
 class Asked(NamedTuple):
@@ -210,7 +210,7 @@ class Scorer:
         context, calls = copy_context(), None
         context.run(current_verdicts.set, verdicts)
         if self._record_call is not None:
-            calls = CallsOfAttempt(work, self._now)
+            calls = CallsOfAttempt.here(work, self._now)
             context.run(current_listener.set, calls)
         timeout = None if prepared.keeps_time else self._timeout
         answer = _Deadline(self._deadlines, call, timeout, self._grace, context)

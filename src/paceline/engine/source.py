@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from paceline import values
 from paceline.dataset.case import Case
@@ -84,14 +84,14 @@ class OpenKeys:
         raise AssertionError("asked for more after `take` had none")
 
     def _go_through(self, turns: Iterable[Turn]) -> Iterator[Turn]:
-        add, standings = self.digest.add, self._standings
+        add, standings, reasons = self.digest.add, self._standings, self.reasons
         for turn in turns:
             add(turn.key)
             if turn.inputs_raw.startswith(ENVELOPE) and values.is_lossy(turn.inputs_raw):
                 self.vague += 1
             reason = "new" if standings is None else self._why_open(turn, standings)
             if reason is not None:
-                self.reasons[reason] += 1
+                reasons[reason] += 1
                 yield turn
 
     def _why_open(self, turn: Turn, standings: Standings) -> str | None:
@@ -131,13 +131,9 @@ class OpenKeys:
         return True
 
 
-class _Content(NamedTuple):
-    """What a case asks, encoded, and the hash of it."""
-
-    inputs: bytes
-    expected: bytes
-    metadata: bytes
-    hash: str
+_Content: TypeAlias = tuple[str, bytes, bytes, bytes]
+"""The hash of what a case asks, and that itself, encoded: inputs, expected output, metadata.
+As a `Turn` has them, and no named tuple, since one is made for each case."""
 
 
 def turns_of(
@@ -153,25 +149,20 @@ def turns_of(
     hooks and evaluators have done to a case meanwhile does not make another one of it.
     """
     kept: list[_Content] = []
+    keeps = in_memory and repeat > 1
     for number in range(repeat):
         for place, (name, case) in enumerate(cases()):
             content = kept[place] if number and in_memory else _content_of(case)
-            if in_memory and not number and repeat > 1:
+            if keeps and not number:
                 kept.append(content)
             for variant in variants:
-                yield Turn(
-                    Key(name, number, variant),
-                    case,
-                    hash=content.hash,
-                    inputs_raw=content.inputs,
-                    expected_raw=content.expected,
-                    metadata_raw=content.metadata,
-                )
+                yield Turn(Key(name, number, variant), case, *content)
 
 
 def _content_of(case: AnyCase) -> _Content:
-    encoded = _encoded(case)
-    return _Content(*encoded, values.content_hash(*encoded, *_own_evaluators(case)))
+    inputs, expected, metadata = _encoded(case)
+    own = (_own_evaluators(case),) if case.evaluators else ()
+    return values.content_hash(inputs, expected, metadata, *own), inputs, expected, metadata
 
 
 def _encoded(case: AnyCase) -> tuple[bytes, bytes, bytes]:
@@ -183,11 +174,9 @@ def _encoded(case: AnyCase) -> tuple[bytes, bytes, bytes]:
     )
 
 
-def _own_evaluators(case: AnyCase) -> tuple[bytes, ...]:
+def _own_evaluators(case: AnyCase) -> bytes:
     """A case's own evaluators, encoded: they belong to its content, for they decide about it alone."""
-    if not case.evaluators:
-        return ()
-    return (values.encode([[each.label, each.written, each.version] for each in prepare(case.evaluators)]),)
+    return values.encode([[each.label, each.written, each.version] for each in prepare(case.evaluators)])
 
 
 def stored_turn(key: Key, case: AnyCase, stored: Stored, *, tried: int) -> Turn:

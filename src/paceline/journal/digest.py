@@ -21,8 +21,10 @@ class KeyDigest:
     def add(self, key: Key) -> None:
         """Take a key; each only once."""
         case, repeat, variant = key
+        # Nearly every key is the first repeat of the default variant, and numbers are slow to write.
+        said = f"{case}\0{repeat}\0{variant}" if repeat or variant else case + "\x000\0"
         hashed = _EMPTY.copy()  # cheaper than a new one
-        hashed.update(f"{case}\0{repeat}\0{variant}".encode("utf-8", "backslashreplace"))
+        hashed.update(said.encode("utf-8", "backslashreplace"))
         self.keys += 1
         self._sum += int.from_bytes(hashed.digest(), "big")
 

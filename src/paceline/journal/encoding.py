@@ -55,7 +55,9 @@ def encode_line(line: Line) -> bytes:
     except (UnicodeEncodeError, TypeError, RecursionError):
         return _encode(_mended(line))
     # JSON has no NaN: it would be written as null, and a null where a number belongs cannot be read back.
-    return _encode(_mended(line)) if b":null" in body and _holds_unreal(line) else body
+    if b":null" in body and _holds_unreal(line):
+        return _encode(_mended(line))
+    return body
 
 
 def seal(body: bytes) -> bytes:

@@ -44,6 +44,7 @@ class Journal:
         self.redactor = redactor
         self._lock = held
         self._writer = writer
+        self._take_line = writer.append  # looked up once: every line goes this way
 
     @classmethod
     def create(
@@ -136,7 +137,7 @@ class Journal:
 
     def append(self, line: Line) -> int:
         """Take one line; answers its number. Raises `JournalBroken` once the disk has refused anything."""
-        return self._writer.append(encode_line(line))
+        return self._take_line(encode_line(line))
 
     def keep(self, raw: bytes) -> msgspec.Raw:
         """An encoded value as it should stand in a line: itself, or where it is big the name of a blob.

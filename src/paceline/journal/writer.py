@@ -107,7 +107,7 @@ class Writer:
             if self._idle:  # a busy writer looks again by itself
                 self._idle = False
                 self._wake.notify()
-        return number
+            return number
 
     def put_blob(self, digest: str, content: bytes) -> None:
         """Take a value that a line to come will name; it is written before that line."""
@@ -176,7 +176,7 @@ class Writer:
                 lines, self._gathered = self._gathered, []
                 blobs, self._gathered_blobs = self._gathered_blobs, {}
                 bodies, self._gathered_bodies = self._gathered_bodies, []
-                upto = self._appended
+                upto, gathered = self._appended, self._unsafe_bytes
             try:
                 self._commit(lines, blobs, bodies)
             except Exception as error:  # whatever it is, nothing after it may be reported as safe
@@ -184,7 +184,7 @@ class Writer:
                 return
             with self._lock:
                 self._committed = upto
-                self._unsafe_bytes -= sum(map(len, (*lines, *blobs.values(), *bodies)))
+                self._unsafe_bytes -= gathered
                 self._settled.notify_all()
             if (listener := self.on_commit) is not None:
                 _call(listener, upto)

@@ -11,20 +11,22 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
+import msgspec
 
-class Notes:
-    """Attributes, metrics and steps of one attempt."""
 
-    __slots__ = ("attributes", "metrics", "over", "steps")
+class Notes(msgspec.Struct, eq=False):
+    """Attributes, metrics and steps of one attempt.
 
-    def __init__(self) -> None:
-        self.attributes: dict[str, Any] = {}
-        self.metrics: dict[str, int | float] = {}
-        self.steps: list[dict[str, Any]] = []
-        """Messages, tool calls and their results, where the task tells them itself."""
-        self.over = False
-        """Whether the attempt has ended. What it has left behind may still run, and is no longer listened
-        to."""
+    A `Struct` because each attempt has one and most write nothing into it: making it costs a third of what
+    a plain class does.
+    """
+
+    attributes: dict[str, Any] = {}
+    metrics: dict[str, int | float] = {}
+    steps: list[dict[str, Any]] = []
+    """Messages, tool calls and their results, where the task tells them itself."""
+    over: bool = False
+    """Whether the attempt has ended. What it has left behind may still run, and is no longer listened to."""
 
 
 current_notes: ContextVar[Notes | None] = ContextVar("paceline_notes", default=None)

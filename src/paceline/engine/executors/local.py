@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import Context, copy_context
@@ -55,6 +56,8 @@ class LocalExecutor:
         self._now = (clock or SystemClock()).now
         self._places = Places(concurrency, self._now)
         self._place = place
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
 
     @property
     def left_behind(self) -> int:
@@ -62,7 +65,8 @@ class LocalExecutor:
         return self._threads.left_behind
 
     async def start(self) -> None:
-        """Nothing to make ready."""
+        """Remember whose loop this is: to ask for it costs a system call, and attempts are many."""
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
 
     async def stop(self) -> None:
         """Let the threads go."""
@@ -74,20 +78,19 @@ class LocalExecutor:
         context = copy_context()
         context.run(current_notes.set, notes)
         work.counted, work.noted = notes.metrics, notes.attributes
-        calls = CallsOfAttempt(work, self._now) if self._listens else None
+        calls = self._listener(work) if self._listens else None
         if calls is not None:
             context.run(current_listener.set, calls)
         task = self._tasks[work.key.variant]
         if task.needs_place and self._place is not None:
             context.run(current_attempt.set, self._told(work, self._place))
-        started, before = self._now(), work.waited
-
-        def seconds() -> float:
-            """Without what it has waited since: what was waited before is in no reading of this clock."""
-            return max(self._now() - started - (work.waited - before), 0.0)
-
+        # Without what it waits from here on: what was waited before is in no reading of this clock.
+        started = self._now() - work.waited
         try:
-            output = await self._call(context, task, work)
+            if task.is_async and self._around is None:
+                output = await in_context(context, task.call(work.inputs))
+            else:
+                output = await self._call(context, task, work)
         except asyncio.CancelledError as error:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr]  # this is one
                 raise  # the caller's wish, or the task cancelled itself: the lane can tell
@@ -101,7 +104,7 @@ class LocalExecutor:
                 calls.close()
             return Attempted(
                 output=output,
-                seconds=seconds(),
+                seconds=max(self._now() - started - work.waited, 0.0),
                 waited=work.waited,
                 metrics=notes.metrics,
                 attributes=notes.attributes,
@@ -109,11 +112,17 @@ class LocalExecutor:
             )
         finally:
             notes.over = True
-            if calls is not None:
+            if calls is not None and not calls.over:
                 calls.close()
-        attempted = _failed(failure, notes, seconds(), work.waited)
+        attempted = _failed(failure, notes, max(self._now() - started - work.waited, 0.0), work.waited)
         attempted.trajectory = notes.steps or (calls.trajectory if calls is not None else None)
         return attempted if calls is None else calls.judge(attempted)
+
+    def _listener(self, work: Work) -> CallsOfAttempt:
+        """What is told of the calls that the attempt makes."""
+        if self._loop is None:
+            return CallsOfAttempt.here(work, self._now)
+        return CallsOfAttempt(work, self._now, self._loop, self._thread)
 
     def _told(self, work: Work, place: RunPlace) -> Attempt:
         """What a task may know of its attempt."""
@@ -123,8 +132,6 @@ class LocalExecutor:
     async def _call(self, context: Context, task: CallableTask, work: Work) -> Any:
         if self._around is not None:
             return await in_context(context, self._surrounded(self._around(work), task, work))
-        if task.is_async:
-            return await in_context(context, task.call(work.inputs))
         return await self._call_sync(context, task, work)
 
     async def _call_sync(self, context: Context, task: CallableTask, work: Work) -> Any:

@@ -147,7 +147,7 @@ class ProcessExecutor:
             return attempted
 
     async def _call(self, worker: _Worker, work: Work, environ: Mapping[str, str]) -> Attempted:
-        calls, before = CallsOfAttempt(work, time.monotonic), work.waited
+        calls, before = CallsOfAttempt.here(work, time.monotonic), work.waited
         try:
             attempted: Attempted = await self._threads.call(
                 copy_context(), worker.ask, work, dict(environ), calls
