@@ -82,6 +82,7 @@ class EvaluateOptions(TypedDict, total=False):
     hook_timeout: float | None
     drain_timeout: float
     evaluator_concurrency: int | None
+    judge_model: str | None
     budget: Budget | Mapping[str, Any] | None
     order: Order
     variants: Mapping[str, Task] | None
@@ -162,6 +163,9 @@ class Options:
     hook_timeout: float | None = 300.0
     drain_timeout: float = 60.0
     evaluator_concurrency: int | None = None
+    judge_model: str | None = None
+    """The model that judges where neither the judge nor `set_default_judge_model` names one; None is the
+    setting of this name."""
     budget: Budget | Mapping[str, Any] | None = None
     """What the run may spend: any of `usd`, `tokens`, `wall_s`, `failures`."""
     order: Order = "auto"
@@ -376,6 +380,7 @@ _WISHES: Final[dict[str, _Wish]] = {
     "evaluator_concurrency": _Wish(
         _optional(_is_count), "a whole number from 1 up, or None", "None is as many as cases"
     ),
+    "judge_model": _text("judge_model", "openai:gpt-5.4-mini"),
     "budget": _Wish(
         _optional(_is_budget),
         "a mapping of numbers above 0",

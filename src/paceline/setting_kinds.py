@@ -205,6 +205,13 @@ def _path(given: object) -> str:
     return os.fspath(given) if isinstance(given, os.PathLike) else given.strip()
 
 
+def _named(given: object) -> str:
+    # Whether there is such a model, the room of models knows, which says so before anything runs.
+    if not isinstance(given, str) or not given.strip():
+        raise ValueError(given)
+    return given.strip()
+
+
 def one_of(*words: str) -> Kind:
     def read(given: object) -> str:
         if (word := str(given).strip().lower()) not in words:
@@ -254,6 +261,12 @@ PATTERNS: Final = Kind(
     "a regular expression, or a list of them",
     patterns,
     {"type": ["array", "string"], "items": {"type": "string"}},
+)
+MODEL: Final = Kind(
+    "MODEL",
+    "the name of a model such as openai:gpt-5.4-mini, or none",
+    or_nothing(_named),
+    {"type": ["string", "null"], "examples": ["openai:gpt-5.4-mini", "sim"]},
 )
 PATH: Final = Kind("DIRECTORY", "a path", _path, {"type": "string"})
 RATE: Final = Kind(

@@ -34,6 +34,7 @@ from paceline.setting_kinds import (
     DURATION,
     LIMIT,
     LIMITS,
+    MODEL,
     NAMES,
     NUMBER,
     PATH,
@@ -101,6 +102,7 @@ class Setting:
 
 SETTINGS: Final = (
     Setting("max_concurrency", WIDTH, "auto", "Cases in progress at once, setup to teardown.", short="-j"),
+    Setting("judge_model", MODEL, None, "The model that judges where no other is named."),
     Setting("evaluator_concurrency", LIMIT, None, "Evaluator calls at once; none: as many as cases."),
     Setting("repeat", COUNT, 1, "How often each case is run.", short="-k"),
     Setting("window", LIMIT, None, "Calls in flight at most to each model; none: as many as it bears."),

@@ -62,6 +62,7 @@ def options_for(
         hook_timeout=chosen["hook_timeout"],
         drain_timeout=chosen["drain_timeout"],
         evaluator_concurrency=chosen["evaluator_concurrency"],
+        judge_model=chosen["judge_model"],
         budget=_budget(chosen),
         order=chosen["order"],
         retry_errors=retry_errors,

@@ -11,7 +11,7 @@ import contextlib
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,7 @@ from paceline.engine.run import Ending, Run
 from paceline.engine.source import OpenKeys, turns_of
 from paceline.engine.taping import Taping
 from paceline.errors import JournalError
+from paceline.evaluators.judges.choosing import judging_with
 from paceline.evaluators.prepare import prepare
 from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
@@ -77,7 +78,8 @@ class Conductor:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.options = options = job.options
-        self.evaluators = prepare(job.evaluators)
+        with judging_with(options.judge_model):
+            self.evaluators = prepare(job.evaluators)
         self.clock = SystemClock()
         self.gauge = Gauge()
         self.run_id = new_run_id()
@@ -168,11 +170,15 @@ class Conductor:
             if callable(check):
                 check()
 
-    def with_keys(self) -> contextlib.AbstractContextManager[None]:
-        """With the keys that are not needed where no provider is asked, and that clients insist on."""
+    @contextlib.contextmanager
+    def with_keys(self) -> Iterator[None]:
+        """With the keys that are not needed where no provider is asked, and that clients insist on; and with
+        the model that judges."""
         named = (getattr(task.call, "key_variable", None) for task in self.job.tasks.values())
         unasked = bool(self.options.rehearse) or self.options.replay == "always"
-        return stand_in_keys(unasked, [name for name in named if isinstance(name, str)])
+        keys = stand_in_keys(unasked, [name for name in named if isinstance(name, str)])
+        with keys, judging_with(self.options.judge_model):
+            yield
 
     def _count_done(self, tally: Tally, reopened: Mapping[str, int]) -> None:
         """Start the gauge where earlier processes have left the run."""

@@ -40,6 +40,7 @@ TRANSIENT_NAMES: Final = frozenset(
         "ServerDisconnectedError",
         "ServiceUnavailableError",
         "WriteError",
+        "JudgeUnreadable",  # ours: another answer of the same judge may be one that can be read
         "WriteTimeout",
     }
 )

@@ -1,0 +1,66 @@
+"""Which model judges: the one named, else the default one, else that of the settings, else nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from paceline.errors import SettingsError, UsageError
+from paceline.evaluators.judges.choosing import judge_model, judging_with, set_default_judge_model
+from paceline.models import model
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PACELINE_JUDGE_MODEL", raising=False)
+    yield
+    set_default_judge_model(None)
+
+
+def test_with_none_set_the_error_says_how_to_set_one() -> None:
+    with pytest.raises(UsageError, match="no model is set") as refused:
+        judge_model(None)
+    for way in (
+        "LLMJudge(",
+        "set_default_judge_model(",
+        "--judge-model",
+        "PACELINE_JUDGE_MODEL",
+        "paceline.toml",
+    ):
+        assert way in refused.value.hint
+
+
+def test_the_nearer_place_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "paceline.toml").write_text('judge_model = "openai:of-the-file"\n')
+    assert judge_model().name == "openai:of-the-file"
+    monkeypatch.setenv("PACELINE_JUDGE_MODEL", "openai:of-the-shell")
+    assert judge_model().name == "openai:of-the-shell"
+    with judging_with("openai:of-the-run"):
+        assert judge_model().name == "openai:of-the-run"
+        set_default_judge_model("openai:of-the-process")
+        assert judge_model().name == "openai:of-the-process"
+        assert judge_model("openai:named").name == "openai:named"
+    set_default_judge_model(None)
+    assert judge_model().name == "openai:of-the-shell"
+
+
+def test_a_model_is_taken_in_all_forms_that_models_have() -> None:
+    ready = model("sim")
+    assert judge_model(ready) is ready
+    assert judge_model({"name": "openai:small", "temperature": 0}).version == "openai:small, temperature=0.0"
+    assert judge_model(str.upper).name == "str.upper"
+
+
+@pytest.mark.parametrize("none", ["opnai:small", "none such"])
+def test_a_default_that_is_no_model_is_refused_when_it_is_set(none: str) -> None:
+    with pytest.raises(UsageError, match="no model"):
+        set_default_judge_model(none)
+
+
+def test_a_setting_that_is_no_name_is_refused_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "paceline.toml").write_text("judge_model = 5\n")
+    with pytest.raises(SettingsError, match=r"paceline\.toml:1"):
+        judge_model()
