@@ -58,6 +58,7 @@ ROOMS = (
     "values",
     "value_kinds",
     "printable",
+    "statistics",
     "errors",
 )
 

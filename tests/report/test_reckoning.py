@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from paceline.journal.records import ErrorFacts, Line
 from paceline.report.figures import Figures
-from paceline.report.interval import wilson
 from paceline.report.reading import Reader
 from paceline.report.reckoning import figures_of
 from paceline.report.table import fold
+from paceline.statistics.proportions import wilson
 from tests.journal.lines import lines as any_lines
 from tests.report.journals import (
     DAMAGED,

@@ -15,8 +15,8 @@ import msgspec
 
 from paceline.ramp.rows import FAILURES, Row, warm_from
 from paceline.ramp.seen import Glimpse, Halt, Try
-from paceline.report.interval import wilson
 from paceline.report.text import clean, percent
+from paceline.statistics.proportions import wilson
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):

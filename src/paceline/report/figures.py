@@ -23,9 +23,9 @@ from typing import Literal
 import msgspec
 
 from paceline.journal.records import PoolEnd
-from paceline.report.interval import Interval
 from paceline.report.repeats import PassAt
 from paceline.report.spending import Spending
+from paceline.statistics.proportions import Interval
 
 Verdict = Literal["empty", "incomplete", "errors", "complete"]
 """No key at all; some without an outcome; some ended without being scored; all scored."""

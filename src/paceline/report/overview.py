@@ -18,10 +18,10 @@ from paceline.report.figures import (
     Spread,
     VariantFigures,
 )
-from paceline.report.interval import Interval
 from paceline.report.reckoning import NOT_RUN
 from paceline.report.spending import Amount, Spending
 from paceline.report.text import UNKNOWN, counted, dollars, percent, seconds, short, times
+from paceline.statistics.proportions import Interval
 
 _VALUES_FOR: Final = {"p50": 1, "p90": 10, "p95": 20, "p99": 100}
 """Values that a quantile takes: with fewer it is their maximum by another name."""

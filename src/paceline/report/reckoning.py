@@ -28,7 +28,6 @@ from paceline.report.figures import (
     Verdict,
 )
 from paceline.report.findings import Labels
-from paceline.report.interval import clustered, wilson
 from paceline.report.limits import limits_of
 from paceline.report.quantiles import spread
 from paceline.report.rehearsal import predicted
@@ -45,6 +44,7 @@ from paceline.report.table import (
     Table,
 )
 from paceline.report.traffic import calls_in_all, pools_of
+from paceline.statistics.proportions import clustered, wilson
 
 MAX_GROUPS = 50
 """Causes of failure that are listed; the others are counted."""

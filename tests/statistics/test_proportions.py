@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.report.interval import clustered, wilson
+from paceline.statistics.proportions import clustered, wilson
 
 groups_of_repeats = st.lists(
     st.integers(1, 6).flatmap(lambda size: st.tuples(st.integers(0, size), st.just(size))),

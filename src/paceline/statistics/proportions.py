@@ -4,33 +4,22 @@ Wilson's interval is written out here (three lines, held against SciPy in the te
 `scipy.stats` costs half a second and 60 MB at the end of every run. It keeps what it promises at small n
 and at 0 % and 100 %, where the textbook interval does not.
 
-Knows counts. Knows nothing of cases or journals. What cannot be known from nothing is None, never 0.
+Knows counts. What cannot be known from nothing is None, never 0.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cache
 
-import msgspec
-
-
-class Interval(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the true proportion is likely to lie."""
-
-    low: float
-    high: float
-    confidence: float
-    n: float
-    """Independent observations behind it; fewer than were counted where observations depend on each other."""
+from paceline.statistics.interval import CONFIDENCE, Interval, normal_quantile
 
 
-def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval | None:
+def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interval | None:
     """Wilson's score interval for `successes` out of `n`; None where nothing was observed."""
     if n <= 0:
         return None
-    z = _z(confidence)
+    z = normal_quantile(confidence)
     share = successes / n
     middle = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -44,7 +33,7 @@ def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval | N
     )
 
 
-def clustered(groups: Iterable[tuple[int, int]], confidence: float = 0.95) -> Interval | None:
+def clustered(groups: Iterable[tuple[int, int]], confidence: float = CONFIDENCE) -> Interval | None:
     """Wilson's interval where observations come in groups that hang together, such as repeats of one case.
 
     Each group is (successes, size). The spread between groups tells how many independent observations the
@@ -68,13 +57,6 @@ def _effective_size(groups: Sequence[tuple[int, int]], n: int, share: float) -> 
     squares = sum((successes - share * size) ** 2 for successes, size in groups)
     variance = squares * count / (count - 1) / (n * n)
     return share * (1 - share) / variance if variance else n
-
-
-@cache
-def _z(confidence: float) -> float:
-    from statistics import NormalDist  # brings `fractions` and `decimal` along, which nothing else here needs
-
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 __all__ = ["Interval", "clustered", "wilson"]

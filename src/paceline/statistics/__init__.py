@@ -1,0 +1,16 @@
+"""Statistics: values in, values out, each figure with how sure one can be of it.
+
+    proportions     Wilson's interval, of single observations and of such that hang together
+    resampling      the bootstrap: what else might have been found, by drawing from what was found
+    correlation     do two columns put things in the same order (Spearman, Kendall), and how sure is that
+    agreement       do two columns, or several people, say the same (kappa, Krippendorff's alpha)
+    confusion       yes or no against yes or no: sensitivity, specificity
+    differences     how far one column lies above another
+    planning        how many observations it takes to tell
+
+What SciPy has is SciPy's, loaded in the function that needs it; what it lacks is written here and held
+against published values. What cannot be known is None, never 0 and never NaN. Chance is an argument.
+
+Knows numbers. Knows nothing of cases, judges or journals. `interval`, `proportions` and `planning` load
+neither SciPy nor NumPy: every report needs the first two.
+"""
