@@ -13,21 +13,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from paceline.engine.ports import Attempted, Work
+from paceline.pace.listening import Listening, counting
 
 if TYPE_CHECKING:
     from paceline.pace.calls import Bodies, Call
     from paceline.pace.tape import Tape
     from paceline.trajectory.folding import Trajectory
-
-_counting: Final = threading.RLock()
-"""One for all attempts: it is held for a few additions, and most attempts never need it. Reentrant: a call
-that is thrown away stops waiting in a finalizer, which may run in the midst of this."""
 
 METRIC_OF_USAGE: Final = {
     "input": "input_tokens",
@@ -38,13 +34,13 @@ METRIC_OF_USAGE: Final = {
 
 def _first_tape(work: Work) -> Tape | None:
     """The tape of an attempt whose first call this is; calls may begin on several threads at once."""
-    with _counting:
+    with counting:
         if work.tape is None and work.taping is not None:
             work.tape = work.taping.tape(work.key, goes_on=False)
         return work.tape
 
 
-class CallsOfAttempt(msgspec.Struct, eq=False):
+class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
     """Listens to the calls of one attempt. Made on the loop that the attempt is driven by (`here`).
 
     A `Struct` because most attempts make no call: making one costs a fifth of what a plain class does.
@@ -56,8 +52,7 @@ class CallsOfAttempt(msgspec.Struct, eq=False):
     _thread: int
     _live: int = 0
     _waiting: int = 0
-    _wanted: bool = False
-    """Whether the clock should stand still."""
+    all_wait: bool = False
     _held_since: float | None = None
     _seen: list[Call] | None = None
     _trajectory: Trajectory | None = None
@@ -74,55 +69,20 @@ class CallsOfAttempt(msgspec.Struct, eq=False):
         work = self._work
         return work.tape if work.tape is not None else _first_tape(work)
 
-    # What doors tell, from any thread
-
-    def begun(self) -> None:
-        """A call is under way, or about to wait for its turn."""
-        self._count(live=1)
-
-    def waiting(self) -> None:
-        """A call waits for its turn, or to be sent again."""
-        self._count(waiting=1)
-
-    def going(self) -> None:
-        """A call waits no more."""
-        self._count(waiting=-1)
-
     def ended(self, call: Call | None) -> None:
         """A call is over; `call` is what is known of it, where it was one of a model."""
-        self._count(live=-1)
+        super().ended(call)
         if call is not None:
-            self._on_the_loop(self._note, call)
-
-    def forgotten(self, call: Call | None) -> None:
-        """The same, told by a finalizer: what this thread is in the midst of comes first."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.ended, call)
-
-    def _count(self, *, live: int = 0, waiting: int = 0) -> None:
-        with _counting:
-            self._live += live
-            self._waiting += waiting
-            wanted = 0 < self._live <= self._waiting
-            if wanted == self._wanted:
-                return
-            self._wanted = wanted
-        self._on_the_loop(self._set_clock)
-
-    def _on_the_loop(self, function: Callable[..., None], *arguments: object) -> None:
-        if threading.get_ident() == self._thread:
-            function(*arguments)
-        else:
-            with suppress(RuntimeError):  # the loop is closed: the run is over
-                self._loop.call_soon_threadsafe(function, *arguments)
+            self.on_the_loop(self._note, call)
 
     # On the loop
 
-    def _set_clock(self) -> None:
-        if self.over or self._wanted == (self._held_since is not None):
+    def turned(self) -> None:
+        """Let the clock stand still, or run on."""
+        if self.over or self.all_wait == (self._held_since is not None):
             return
         stopwatch = self._work.stopwatch
-        if self._wanted:
+        if self.all_wait:
             self._held_since = self._now()
             if stopwatch is not None:
                 stopwatch.hold()
