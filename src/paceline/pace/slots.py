@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Final
+from weakref import WeakSet
 
 from paceline.errors import UsageError
 from paceline.pace.calls import current_listener
@@ -38,19 +39,22 @@ class Slot:
         self._pool = PoolId(provider="slot", host="", model=name)
         self._held: deque[tuple[Desk, Grant]] = deque()
         """Of all who are inside through this object. They are alike, so whoever leaves gives any one back."""
-        _desks.get(name, n)
+        self._desk()
 
     def __repr__(self) -> str:
         return f"paceline.slot({self.name!r}, {self.n})"
 
+    def _desk(self) -> Desk:
+        return _desks.get(self.name, self.n)
+
     def __enter__(self) -> None:
-        desk = _desks.get(self.name, self.n)
+        desk = self._desk()
         with _waiting():
             grant = desk.acquire_sync(self._pool)
         self._held.append((desk, grant))
 
     async def __aenter__(self) -> None:
-        desk = _desks.get(self.name, self.n)
+        desk = self._desk()
         with _waiting():
             grant = await desk.acquire(self._pool)
         self._held.append((desk, grant))
@@ -78,6 +82,27 @@ def slot(name: str, n: int) -> Slot:
     """
     _refuse_nonsense(name, n)
     return Slot(name, n)
+
+
+class OwnSlot(Slot):
+    """Slots that no name leads to: who shares this object shares them, and nobody else does.
+
+    For what limits itself, such as an evaluator: two of them with one name would be one limit. A copy, and
+    what comes out of a pickle, has slots of its own.
+    """
+
+    def __init__(self, name: str, n: int) -> None:
+        self._known = _Desks()
+        super().__init__(name, n)
+
+    def __repr__(self) -> str:
+        return f"<{self.n} slots of {self.name}'s own>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.name, self.n)
+
+    def _desk(self) -> Desk:
+        return self._known.get(self.name, self.n)
 
 
 def _refuse_nonsense(name: object, n: object) -> None:
@@ -114,11 +139,23 @@ def _desk(n: int) -> Desk:
     return Desk(limits=Limits(window=n), adaptive=False, time_to_live_s=math.inf)
 
 
+_all_desks: Final[WeakSet[_Desks]] = WeakSet()
+
+
+def _renew_all() -> None:
+    for desks in list(_all_desks):
+        desks.renew()
+
+
+os.register_at_fork(after_in_child=_renew_all)
+
+
 class _Desks:
     """The desk of each name. A desk for each, since their widths differ."""
 
     def __init__(self) -> None:
         self.renew()
+        _all_desks.add(self)
 
     def renew(self) -> None:
         """Start anew, as a forked child has to: those inside and those in line are its parent's."""
@@ -140,4 +177,3 @@ class _Desks:
 
 
 _desks = _Desks()
-os.register_at_fork(after_in_child=_desks.renew)
