@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from paceline.processes.launch import Launch
-from paceline.processes.running import run, run_blocking
+from paceline.processes.running import close, run, run_blocking
 from tests.processes.remains import PATIENCE_S, Mark, linux
 
 pytestmark = linux
@@ -115,16 +115,22 @@ def children_of(pid: int) -> list[int]:
     return [int(word) for word in listed.stdout.split()]
 
 
+def wardens() -> list[int]:
+    """The wardens that work for this process, or are free to."""
+    (keeper,) = (each for each in children_of(os.getpid()) if children_of(each))
+    return children_of(keeper)
+
+
 def test_a_killed_warden_is_told_and_its_command_ends() -> None:
     mark = Mark()
+    close()  # with wardens that other tests have left free
 
     async def killed() -> None:
         one = Launch(argv=("sh", "-c", RESTLESS), env=mark.environ, cwd=Path("/"))
         task = asyncio.create_task(run(one))
         while len(mark.left()) < 5:
             await asyncio.sleep(0.01)
-        (keeper,) = (each for each in children_of(os.getpid()) if children_of(each))
-        (warden,) = children_of(keeper)
+        (warden,) = wardens()
         os.kill(warden, signal.SIGKILL)
         how = await task
         assert how.how == "lost"
@@ -148,6 +154,45 @@ def test_a_killed_keeper_costs_nothing_but_another_one() -> None:
         return (await task).stdout.read()
 
     assert asyncio.run(killed()) == b"done\n"
+
+
+def test_a_killed_warden_that_was_free_costs_nothing_but_another_one() -> None:
+    close()
+    one = Launch(argv=("echo", "here"), env={"PATH": os.environ["PATH"]}, cwd=Path("/"))
+    assert run_blocking(one).ok
+    (warden,) = wardens()
+    os.kill(warden, signal.SIGKILL)
+    assert run_blocking(one).stdout.read() == b"here\n"
+    assert warden not in wardens()
+
+
+def test_wardens_that_are_free_are_gone_with_their_harness(tmp_path: Path) -> None:
+    process = harness(
+        tmp_path,
+        """
+        import os, subprocess, time
+        from pathlib import Path
+        from paceline.processes.launch import Launch
+        from paceline.processes.running import run_blocking
+
+        def children_of(pid):
+            listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+            return [int(word) for word in listed.stdout.split()]
+
+        assert run_blocking(Launch(argv=("true",), env={"PATH": os.environ["PATH"]}, cwd=Path("/"))).ok
+        (keeper,) = (each for each in children_of(os.getpid()) if children_of(each))
+        print(keeper, *children_of(keeper), flush=True)
+        time.sleep(60)
+        """,
+    )
+    assert process.stdout is not None
+    there = [int(word) for word in process.stdout.readline().split()]
+    assert len(there) == 2
+    killed(process)
+    until = time.monotonic() + PATIENCE_S
+    while any(Path(f"/proc/{pid}").exists() for pid in there):
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def test_a_forked_child_starts_commands_of_its_own(tmp_path: Path) -> None:

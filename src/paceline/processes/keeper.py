@@ -1,9 +1,8 @@
 """The keeper: a small process that forks for us, because we are too big and have too many threads to fork.
 
-It is a fresh Python without site packages, started once for each process of ours. For each command it is
-handed four open files (the line to us, and the command's stdin, stdout, stderr) and forks a warden, which
-takes it from there. A fork of the keeper costs a fraction of a millisecond, where a Python of its own for
-each command would cost ten or more.
+It is a fresh Python without site packages, started once for each process of ours. Each line to us that it is
+handed becomes that of a warden, which it forks and which takes it from there, for one command after the
+other. Such a fork costs a few milliseconds, where a Python of its own would cost ten times as much.
 
 It ends when our end of its socket closes. Should a warden be killed, what it watched over becomes the
 keeper's, and is ended at once.
@@ -13,23 +12,23 @@ Loads nothing but the standard library, and little of that: what it loads is cop
 
 from __future__ import annotations
 
-import array
 import gc
 import os
 import select
 import signal
 import socket
+import time
 from typing import Final
 
 from paceline.processes import warden
-from paceline.processes.tree import adopt_orphans, kill_all
+from paceline.processes.tree import PAUSE_S, adopt_orphans, kill_all
 
-FILES: Final = 4
-"""The line to us, stdin, stdout, stderr."""
+PARTING_S: Final = 1.0
+"""For wardens without a command, which end when we do."""
 
 
 def main(control_fd: int, owner: int) -> None:
-    """Fork a warden for each command, until the process that started this one is gone."""
+    """Fork wardens, until the process that started this one is gone."""
     gc.disable()  # there is no garbage worth a collection, which would touch pages that forks share
     gc.freeze()
     control = socket.socket(fileno=control_fd)
@@ -51,19 +50,27 @@ def main(control_fd: int, owner: int) -> None:
             os.read(wake_r, 4096)
             _reap(wardens)
         if control_fd in ready:
-            files = _received(control)
-            if files is None:
-                _reap(wardens)  # what they have used is then known to whoever waits for this process
+            line = _received(control)
+            if line is None:
+                _part(wardens)
                 return
             pid = os.fork()
             if pid == 0:
                 control.close()
                 os.close(wake_r)
                 os.close(wake_w)
-                warden.serve(*files, owner_gone)  # never returns
+                warden.serve(line, owner_gone)  # never returns
             wardens.add(pid)
-            for fd in files:
-                os.close(fd)
+            os.close(line)
+
+
+def _part(wardens: set[int]) -> None:
+    """Bury those that end now: what they have used is then known to whoever waits for this process."""
+    until = time.monotonic() + PARTING_S
+    _reap(wardens)
+    while wardens and time.monotonic() < until:
+        time.sleep(PAUSE_S)
+        _reap(wardens)
 
 
 def _reap(wardens: set[int]) -> None:
@@ -82,22 +89,17 @@ def _reap(wardens: set[int]) -> None:
         kill_all(os.getpid(), spared=wardens)
 
 
-def _received(control: socket.socket) -> tuple[int, int, int, int] | None:
-    """The open files of the next command; None where nobody will ask for another."""
-    files = array.array("i")
+def _received(control: socket.socket) -> int | None:
+    """The line for another warden; None where nobody will ask for one."""
     try:
-        byte, ancillary, _flags, _address = control.recvmsg(1, socket.CMSG_SPACE(FILES * files.itemsize))
+        byte, files, _flags, _address = socket.recv_fds(control, 1, 1)
     except ConnectionError:
         return None
     if not byte:
         return None
-    for level, kind, content in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            files.frombytes(content[: len(content) - len(content) % files.itemsize])
-    for fd in files:
-        os.set_inheritable(fd, False)
-    line, stdin, stdout, stderr = files
-    return line, stdin, stdout, stderr
+    (line,) = files
+    os.set_inheritable(line, False)
+    return line
 
 
 def _opened_pid(pid: int) -> int:

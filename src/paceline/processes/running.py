@@ -8,7 +8,6 @@ cancellation back once nothing of it is left. When this process dies, however it
 
 from __future__ import annotations
 
-import array
 import asyncio
 import atexit
 import json
@@ -18,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -27,9 +28,11 @@ import msgspec
 
 from paceline.errors import PacelineError
 from paceline.processes.launch import FLOOD, Ended, Launch, Printed
-from paceline.processes.line import AT_ONCE, END, LENGTH
+from paceline.processes.line import AT_ONCE, END, IDLE_S, LENGTH
 
 CHUNK: Final = 64 * 1024
+KEPT_S: Final = IDLE_S / 2
+"""For how long a warden is asked again."""
 TRIES: Final = 3
 """A keeper may be killed as anything may; three in a row are no accident."""
 _PROGRAM: Final = (
@@ -74,6 +77,7 @@ def run_blocking(launch: Launch) -> Ended:
     for _ in range(TRIES):
         with _Started(launch) as command:
             cut: BaseException | None = None
+            command.line.setblocking(True)
             with suppress(ConnectionError):
                 command.line.sendall(command.request)
             while not command.has_ended:
@@ -100,6 +104,8 @@ class _Started:
         self._heard = bytearray()
         self._gone = False
         self._begun = False
+        self._told_to_end = False
+        self._free = False
         self._pid = 0
         self._report: dict[str, Any] | None = None
         self.request = _request(launch)
@@ -107,21 +113,23 @@ class _Started:
     def __enter__(self) -> _Started:
         launch = self._launch
         with ExitStack() as ours, ExitStack() as theirs:
-            self.line, line = socket.socketpair()
-            ours.enter_context(self.line)
-            theirs.enter_context(line)
             stdin = theirs.enter_context(_filled(launch.stdin))
             self._out = _opened(launch.stdout)
             # A file that has a name is read by its name, if at all.
             (ours if launch.stdout is None else theirs).enter_context(self._out)
             self._err = _opened(launch.stderr)
             (ours if launch.stderr is None else theirs).enter_context(self._err)
-            _keeper.hand_over([each.fileno() for each in (line, stdin, self._out, self._err)])
+            files = [each.fileno() for each in (stdin, self._out, self._err)]
+            self.line = _keeper.line(LENGTH.pack(len(self.request)), files)
             self._files = ours.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._files.close()
+        if self._free and not self._told_to_end:  # which it may not have read
+            _keeper.take_back(self.line)
+        else:
+            self.line.close()
 
     @property
     def has_ended(self) -> bool:
@@ -137,12 +145,13 @@ class _Started:
             self._begun = True
             self._pid = said.get("pid", self._pid)
             if "ended" in said:
-                self._report, self._gone = said["ended"], True
+                self._report, self._free, self._gone = said["ended"], said["free"], True
             elif "broken" in said:
                 self._report, self._gone = {"how": "lost", "error": said["broken"]}, True
 
     def end(self, *, at_once: bool) -> None:
         """Have it ended."""
+        self._told_to_end = True
         with suppress(OSError):  # it has ended just now
             self.line.send(AT_ONCE if at_once else END)
 
@@ -185,8 +194,7 @@ def _request(launch: Launch) -> bytes:
         "finally_run": launch.finally_run,
     }
     # By the standard library: names of files and variables may hold bytes that are no UTF-8.
-    said = json.dumps(request).encode()
-    return LENGTH.pack(len(said)) + said
+    return json.dumps(request).encode()
 
 
 def _filled(content: bytes) -> IO[bytes]:
@@ -221,24 +229,62 @@ def _kept(file: IO[bytes], path: Path | None, told: Sequence[Any] | None) -> Pri
 
 
 class _Keeper:
-    """Our end of the keeper: started when it is first needed, and anew should it be killed."""
+    """Our end of the keeper: started when it is first needed, and anew should it be killed.
+
+    Wardens that are free are kept for the next command; the one that was last at work is asked first.
+    """
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._free: deque[tuple[float, socket.socket]] = deque()
 
-    def hand_over(self, files: Sequence[int]) -> None:
-        """Give the open files of a command to it, which makes a warden for them."""
-        sent = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))]
+    def line(self, words: bytes, files: Sequence[int]) -> socket.socket:
+        """A line to a warden, which has been handed these open files with the first words."""
+        while (line := self._free_line()) is not None:
+            try:
+                socket.send_fds(line, [words], files)
+            except OSError:
+                line.close()  # it was killed meanwhile
+            else:
+                return line
+        line = self._new_line()
+        with suppress(OSError):  # then it will say nothing, and that is heard
+            socket.send_fds(line, [words], files)
+        return line
+
+    def take_back(self, line: socket.socket) -> None:
+        """Keep a line to a warden that is free. Those that nobody has needed for long are let go."""
+        now = time.monotonic()
+        with self._starting:
+            self._free.append((now, line))
+            while self._free[0][0] < now - KEPT_S:
+                self._free.popleft()[1].close()
+
+    def _free_line(self) -> socket.socket | None:
+        with self._starting:
+            if not self._free:
+                return None
+            since, line = self._free.pop()
+        if since >= time.monotonic() - KEPT_S:
+            return line
+        line.close()
+        return None
+
+    def _new_line(self) -> socket.socket:
+        """A line to a warden that the keeper makes for it."""
         for _ in range(TRIES):
             control = self._control or self._started()
-            try:
-                control.sendmsg([b"."], sent)
-            except (BrokenPipeError, ConnectionResetError):
-                self._forget(control)
-            else:
-                return
+            ours, theirs = socket.socketpair()
+            with theirs:
+                try:
+                    socket.send_fds(control, [b"."], [theirs.fileno()])
+                except (BrokenPipeError, ConnectionResetError):
+                    ours.close()
+                    self._forget(control)
+                else:
+                    return ours
         raise _no_keeper()
 
     def _started(self) -> socket.socket:
@@ -273,6 +319,7 @@ class _Keeper:
 
     def close(self) -> None:
         """Let it go; it ends by itself."""
+        self._close_lines()
         control, self._control = self._control, None
         process, self._process = self._process, None
         if control is not None:
@@ -281,8 +328,13 @@ class _Keeper:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(5.0)  # or Python warns of a process that nobody has waited for
 
+    def _close_lines(self) -> None:
+        while self._free:
+            self._free.pop()[1].close()
+
     def renew(self) -> None:
         """Start anew in a forked child: the keeper looks after its parent."""
+        self._close_lines()
         if self._control is not None:
             self._control.close()
         if self._process is not None:

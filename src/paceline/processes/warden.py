@@ -1,15 +1,15 @@
-"""The warden of one command: it starts it, keeps what it prints, ends it, and says how it ended.
+"""The warden of a command: it starts it, keeps what it prints, ends it, and says how it ended.
 
-A process of its own, forked by the keeper, with one line to whoever asked for the command. It ends the
-command, with everything that this has started, when it is told to, when the time is up, when a limit is
-passed, when the command's own process has ended and left others running, and when the line is dead: whoever
-asked is gone then.
+A process of its own, forked by the keeper, with one line to whoever asks for commands. It ends the command,
+with everything that this has started, when it is told to, when the time is up, when a limit is passed, when
+the command's own process has ended and left others running, and when the line is dead: whoever asked is gone
+then. It takes the next command once nothing is left of the one before. A fork of a Python costs most after
+it, when the pages that it shares are copied one by one; so a warden that is there is worth keeping.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import resource
@@ -18,18 +18,18 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, NoReturn
 
+from paceline.processes.becoming import become, offer_to_oom
 from paceline.processes.capture import Capture
-from paceline.processes.line import AT_ONCE, LENGTH
+from paceline.processes.line import AT_ONCE, FILES, IDLE_S, LENGTH
 from paceline.processes.tree import (
     PATIENCE_S,
     PAUSE_S,
     Tree,
     adopt_orphans,
     be_called,
-    die_with_parent,
     fair_memory_of,
     memory_of,
     signal_all,
@@ -42,33 +42,31 @@ ORPHAN_GRACE_S: Final = 2.0
 """Between TERM and KILL at most, where nobody is left to wait for it."""
 AFTER_S: Final = 10.0
 """For the command that is run at the end."""
-OOM_SCORE: Final = "500"
-"""Where the system runs out of memory, it is to end commands rather than whoever looks after them."""
-
-_LIMITS: Final = {
-    "cpu_s": resource.RLIMIT_CPU,
-    "file_size": resource.RLIMIT_FSIZE,
-    "address_space": resource.RLIMIT_AS,
-    "open_files": resource.RLIMIT_NOFILE,
-    "own_processes": resource.RLIMIT_NPROC,
-}
-_FAILED: Final = 127
+_TO_END: Final = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT})
 
 
-def serve(line: int, stdin: int, stdout: int, stderr: int, owner_gone: int) -> NoReturn:
-    """Be the warden of one command. `owner_gone` is ready once whoever asked has ended, or -1."""
+class Asked(NamedTuple):
+    """A command that is to be watched over."""
+
+    request: Mapping[str, Any]
+    stdin: int
+    stdout: int
+    stderr: int
+
+
+def serve(line: int, owner_gone: int) -> NoReturn:
+    """Watch over one command after the other. `owner_gone` is ready once whoever asks has ended, or -1."""
     try:
-        signal.set_wakeup_fd(-1)  # the keeper's
         os.setsid()
         be_called(b"paceline-warden")
         adopt_orphans()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         connection = socket.socket(fileno=line)
-        with contextlib.suppress(OSError):
-            connection.sendall(b"{}\n")
-        request = _request(connection)
-        if request is not None:
-            Warden(request, connection, owner_gone).watch_over(stdin, stdout, stderr)
-        os._exit(0)  # nothing is left of it: that is what watching over means
+        signals = _heard_signals()
+        free = True
+        while free and (asked := _asked(connection, signals, owner_gone)) is not None:
+            free = Warden(asked.request, connection, signals, owner_gone).watch_over(asked)
+        os._exit(0)  # nothing is left of any: that is what watching over means
     except BaseException as error:
         with contextlib.suppress(BaseException):
             os.write(line, json.dumps({"broken": f"{type(error).__name__}: {error}"}).encode() + b"\n")
@@ -78,24 +76,55 @@ def serve(line: int, stdin: int, stdout: int, stderr: int, owner_gone: int) -> N
         os._exit(1)
 
 
-def _request(connection: socket.socket) -> dict[str, Any] | None:
-    """What is to be done; None where nobody is there any more to say it."""
+def _heard_signals() -> int:
+    """A pipe from which the numbers of signals are read as they come."""
+    signals, wake_w = os.pipe()
+    for fd in (signals, wake_w):
+        os.set_blocking(fd, False)
+    signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+    # Python ignores two of them, and what is ignored stays so in a program that is started; what is heard
+    # does not.
+    for number in (signal.SIGCHLD, *_TO_END, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, lambda _number, _frame: None)
+    return signals
 
-    def exactly(size: int) -> bytes:
-        got = bytearray()
-        while len(got) < size:
-            part = connection.recv(min(size - len(got), CHUNK))
-            if not part:
-                return b""
-            got += part
-        return bytes(got)
 
+def _asked(connection: socket.socket, signals: int, owner_gone: int) -> Asked | None:
+    """The next command; None where nobody is there any more to ask for one, or nobody does."""
+    poll = select.poll()
+    for fd in (connection.fileno(), signals, owner_gone):
+        if fd >= 0:
+            poll.register(fd, select.POLLIN)
+    ready = {fd for fd, _event in poll.poll(IDLE_S * 1000)}
+    while ready == {signals} and _TO_END.isdisjoint(os.read(signals, 4096)):
+        ready = {fd for fd, _event in poll.poll(IDLE_S * 1000)}  # of what is buried already
+    if connection.fileno() not in ready or owner_gone in ready:
+        return None
     try:
-        length = exactly(LENGTH.size)
-        said = exactly(LENGTH.unpack(length)[0]) if length else b""
+        length, files, _flags, _address = socket.recv_fds(connection, LENGTH.size, FILES)
+        whole = len(length) == LENGTH.size and len(files) == FILES
+        said = _exactly(connection, LENGTH.unpack(length)[0]) if whole else b""
     except ConnectionError:
         return None
-    return json.loads(said) if said else None
+    if not said:
+        return None
+    for fd in files:
+        os.set_inheritable(fd, False)
+    stdin, stdout, stderr = files
+    with contextlib.suppress(OSError):
+        connection.sendall(b"{}\n")
+    return Asked(json.loads(said), stdin, stdout, stderr)
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    """So many bytes; none where the line is closed before."""
+    got = bytearray()
+    while len(got) < size:
+        part = connection.recv(min(size - len(got), CHUNK))
+        if not part:
+            return b""
+        got += part
+    return bytes(got)
 
 
 class NotStarted(Exception):
@@ -110,9 +139,12 @@ class NotStarted(Exception):
 class Warden:
     """One command and how it stands."""
 
-    def __init__(self, request: Mapping[str, Any], connection: socket.socket, owner_gone: int) -> None:
+    def __init__(
+        self, request: Mapping[str, Any], connection: socket.socket, signals: int, owner_gone: int
+    ) -> None:
         self._request = request
         self._connection = connection
+        self._signals = signals
         self._owner_gone = owner_gone
         self._alone = False
         self._limits: Mapping[str, int] = request["limits"]
@@ -131,18 +163,25 @@ class Warden:
         self._captures: dict[int, Capture] = {}
         self._look_at = 0.0
         self._tree = Tree(os.getpid())
-        self._wake_r = -1
 
-    def watch_over(self, stdin: int, stdout: int, stderr: int) -> None:
-        """Start it, and stay until it is over."""
-        kept = int(self._request["kept"])
-        captures = Capture(stdout, kept=kept), Capture(stderr, kept=kept)
-        self._listen_for_signals()
+    def watch_over(self, asked: Asked) -> bool:
+        """Start it, and stay until it is over. Whether nothing stands against another one."""
         try:
-            ends = self._start(stdin)
+            ended = self._ended(asked)
+        finally:
+            os.close(asked.stdout)
+            os.close(asked.stderr)
+        free = not self._alone and _has_no_children()
+        self._say({"ended": ended, "free": free})
+        return free
+
+    def _ended(self, asked: Asked) -> dict[str, Any]:
+        kept = int(self._request["kept"])
+        captures = Capture(asked.stdout, kept=kept), Capture(asked.stderr, kept=kept)
+        try:
+            ends = self._start(asked.stdin)
         except NotStarted as failed:
-            self._say({"ended": {"how": failed.how, "error": failed.why}})
-            return
+            return {"how": failed.how, "error": failed.why}
         self._captures = dict(zip(ends, captures, strict=True))
         self._say({"pid": self._pid})
         while not self._over():
@@ -150,17 +189,9 @@ class Warden:
         for capture in captures:
             capture.finish()
         self._run_at_the_end()
-        self._say({"ended": self._told(*captures)})
+        return self._told(*captures)
 
     # Starting
-
-    def _listen_for_signals(self) -> None:
-        self._wake_r, wake_w = os.pipe()
-        for fd in (self._wake_r, wake_w):
-            os.set_blocking(fd, False)
-        signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            signal.signal(number, lambda _number, _frame: None)
 
     def _start(self, stdin: int) -> tuple[int, int]:
         """Start the command; returns the ends from which its output is read."""
@@ -170,7 +201,8 @@ class Warden:
         self._started = time.monotonic()
         self._pid = os.fork()
         if self._pid == 0:
-            _become(self._request, (stdin, out_w, err_w), word_w)
+            become(self._request, (stdin, out_w, err_w), word_w)
+        offer_to_oom(self._pid)
         for fd in (stdin, out_w, err_w, word_w):
             os.close(fd)
         word = b""
@@ -179,6 +211,8 @@ class Warden:
         os.close(word_r)
         if word:
             os.waitpid(self._pid, 0)
+            os.close(out_r)
+            os.close(err_r)
             how, _, why = word.decode().partition(": ")
             raise NotStarted(how, why)
         for fd in (out_r, err_r):
@@ -195,7 +229,7 @@ class Warden:
         """Wait for the next thing to happen, and do what it asks for."""
         now = time.monotonic()
         poll = select.poll()
-        for fd in (*self._captures, self._wake_r):
+        for fd in (*self._captures, self._signals):
             poll.register(fd, select.POLLIN)
         if not self._alone:
             poll.register(self._connection, select.POLLIN)
@@ -205,7 +239,7 @@ class Warden:
         for fd in ready:
             if fd in self._captures:
                 self._read(fd)
-            elif fd == self._wake_r:
+            elif fd == self._signals:
                 self._hear()
             elif not self._alone:
                 self._obey(fd)
@@ -253,9 +287,9 @@ class Warden:
 
     def _hear(self) -> None:
         """A signal has come: of the end of a child, or to end."""
-        numbers = os.read(self._wake_r, 4096)
+        numbers = os.read(self._signals, 4096)
         self._bury()
-        if set(numbers) - {signal.SIGCHLD}:
+        if not _TO_END.isdisjoint(numbers):
             self._end("stopped", grace=self._grace)
 
     def _obey(self, fd: int) -> None:
@@ -375,9 +409,9 @@ class Warden:
         pid = os.fork()
         if pid == 0:
             request = {**self._request, "argv": argv, "cwd": "/", "limits": {}}
-            _become(request, (nothing, nothing, nothing), word_w)
-        os.close(word_w)
-        os.close(word_r)
+            become(request, (nothing, nothing, nothing), word_w)
+        for fd in (nothing, word_w, word_r):
+            os.close(fd)
         until = time.monotonic() + AFTER_S
         while os.waitpid(pid, os.WNOHANG)[0] == 0:
             if time.monotonic() > until:
@@ -414,37 +448,10 @@ class Warden:
             self._connection.sendall(json.dumps(words).encode() + b"\n")
 
 
-def _become(request: Mapping[str, Any], files: Sequence[int], word: int) -> NoReturn:
-    """In the forked child: become the command. What goes wrong is said on `word`, which its start closes."""
+def _has_no_children() -> bool:
+    """Whether nothing is left below that the kernel holds, and that would be taken for the next command's."""
     try:
-        os.setsid()
-        die_with_parent()
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and that would be inherited
-            signal.signal(number, signal.SIG_DFL)
-        for target, fd in enumerate(files):
-            os.dup2(fd, target)
-        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-            file.write(OOM_SCORE)
-        os.chdir(request["cwd"])
-        _limit(request["limits"])
-        os.execvpe(request["argv"][0], request["argv"], request["env"])
-    except OSError as error:
-        missing = error.errno in (errno.ENOENT, errno.ENOTDIR) and error.filename != request["cwd"]
-        about = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-        why = f"{'not found' if missing else 'not started'}: {about}{error.strerror}"
-    except BaseException as error:
-        why = f"not started: {type(error).__name__}: {error}"
-    with contextlib.suppress(BaseException):
-        os.write(word, why.encode("utf-8", "backslashreplace")[:4096])
-    os._exit(_FAILED)
-
-
-def _limit(limits: Mapping[str, int]) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for name, kind in _LIMITS.items():
-        if name in limits:
-            hard = resource.getrlimit(kind)[1]
-            most = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
-            # A second between the two is what makes the kernel say why (XCPU), and not only kill.
-            room = 1 if kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY else 0
-            resource.setrlimit(kind, (most, most + room))
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return False
