@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Literal, NamedTuple
 
-from paceline.workspaces.git import git
+from paceline.workspaces.git import EMPTY_TREE, git
+from paceline.workspaces.glimpse import files_in
 
 BIGGEST: Final = 32 * 1024 * 1024
 """Bytes of a file whose content a patch may hold."""
@@ -103,6 +104,8 @@ class Baseline:
 
     def _found(self) -> dict[bytes, Kind]:
         """The files that are not what they were."""
+        if self._tree == EMPTY_TREE and (there := files_in(os.fsencode(self._folder))) is not None:
+            return dict.fromkeys(there, "added")
         look = ("-t", "-z", "--modified", "--deleted", "--others", "--exclude-standard")
         found: dict[bytes, Kind] = {}
         for entry in self._git("ls-files", *look, index=self._index).split(b"\0"):
