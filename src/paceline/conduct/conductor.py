@@ -20,6 +20,7 @@ from paceline.conduct.attending import Attendance
 from paceline.conduct.gatekeeping import gateway_for
 from paceline.conduct.guards import guarded, quiet_collector
 from paceline.conduct.job import Finished, Job, Progress, ToDo
+from paceline.conduct.judging import asked_by, check_judges, key_variables
 from paceline.conduct.notices import notices
 from paceline.conduct.pacing import Pacing
 from paceline.conduct.planning import path_of, plain, plan_of, settings_of
@@ -169,16 +170,18 @@ class Conductor:
             check = getattr(task.call, "check_ready", None)
             if callable(check):
                 check()
+        check_judges(self.job.evaluators, [task.call for task in self.job.tasks.values()])
 
     @contextlib.contextmanager
     def with_keys(self) -> Iterator[None]:
         """With the keys that are not needed where no provider is asked, and that clients insist on; and with
         the model that judges."""
-        named = (getattr(task.call, "key_variable", None) for task in self.job.tasks.values())
         unasked = bool(self.options.rehearse) or self.options.replay == "always"
-        keys = stand_in_keys(unasked, [name for name in named if isinstance(name, str)])
-        with keys, judging_with(self.options.judge_model):
-            yield
+        with judging_with(self.options.judge_model):
+            asked = [each.model for each in asked_by(self.job.evaluators)]
+            tasks = [task.call for task in self.job.tasks.values()]
+            with stand_in_keys(unasked, key_variables([*tasks, *asked])):
+                yield
 
     def _count_done(self, tally: Tally, reopened: Mapping[str, int]) -> None:
         """Start the gauge where earlier processes have left the run."""

@@ -2,9 +2,9 @@
 
     from paceline.evaluators import Contains, EqualsExpected, Evaluator, EvaluatorContext
 
-The built-in ones are deterministic: the same output gets the same answer everywhere. Those that need an
-expected output say nothing about a case without one, which therefore does not pass. Each is loaded when it is
-first asked for, so that importing this room costs next to nothing.
+The built-in ones are deterministic, but for those that ask a model: the same output gets the same answer
+everywhere. Those that need an expected output say nothing about a case without one, which therefore does not
+pass. Each is loaded when it is first asked for, so that importing this room costs next to nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from paceline.evaluators.equality import OneOf as OneOf
     from paceline.evaluators.facts import IsInstance as IsInstance
     from paceline.evaluators.facts import MaxDuration as MaxDuration
+    from paceline.evaluators.judges.choosing import set_default_judge_model as set_default_judge_model
+    from paceline.evaluators.judges.llm_judge import LLMJudge as LLMJudge
+    from paceline.evaluators.judges.llm_judge import OutputConfig as OutputConfig
     from paceline.evaluators.matching import Matches as Matches
     from paceline.evaluators.matching import PatternTooSlow as PatternTooSlow
     from paceline.evaluators.normalizing import Normalized as Normalized
@@ -59,12 +62,14 @@ _ROOM_OF = {
     "IsInstance": "facts",
     "JSONEquals": "structure",
     "JSONSchema": "schema",
+    "LLMJudge": "judges.llm_judge",
     "Matches": "matching",
     "MaxDuration": "facts",
     "Normalized": "normalizing",
     "NotJudged": "code.judging",
     "NumericClose": "numeric",
     "OneOf": "equality",
+    "OutputConfig": "judges.llm_judge",
     "PatchApplies": "code.changes",
     "PatternTooSlow": "matching",
     "PythonTests": "code.python_tests",
@@ -72,6 +77,7 @@ _ROOM_OF = {
     "TestsPass": "code.suites",
     "TextSimilarity": "similarity",
     "instant": "base",
+    "set_default_judge_model": "judges.choosing",
 }
 
 __all__ = [  # noqa: PLE0604

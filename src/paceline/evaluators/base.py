@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias
 
 from paceline.dataset.case import InputsT, MetadataT, OutputT
 from paceline.dataset.spec import EvaluatorSpec
@@ -18,6 +18,8 @@ from paceline.journal.records import Key
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from paceline.models import Model
 
     CallT = TypeVar("CallT", bound=Callable[..., object])
 
@@ -75,6 +77,14 @@ AnyContext: TypeAlias = EvaluatorContext[object, object, object]
 """The context of a case of which nothing is known: what evaluators for any task look at."""
 
 
+class Asks(NamedTuple):
+    """A model that an evaluator asks."""
+
+    model: Model
+    may_be_the_task: bool = False
+    """Whether it may grade what it has said itself."""
+
+
 @dataclass
 class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
     """Base for evaluators; subclasses are dataclasses whose fields are their arguments.
@@ -95,6 +105,11 @@ class Evaluator(ABC, Generic[InputsT, OutputT, MetadataT]):
 
     def check_ready(self) -> None:
         """Raise a UsageError, with the remedy, if this can say nothing here; asked before anything runs."""
+
+    def asks(self) -> tuple[Asks, ...]:
+        """The models that it asks: looked at before a run, for keys that are missing and for a model that
+        would grade itself."""
+        return ()
 
     def get_default_evaluation_name(self) -> str:
         """The name of a result that comes without one."""
@@ -144,6 +159,7 @@ def instant(evaluator: CallT) -> CallT:
 
 __all__ = [
     "AnyContext",
+    "Asks",
     "EvaluationReason",
     "EvaluationScalar",
     "Evaluator",

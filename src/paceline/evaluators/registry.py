@@ -30,6 +30,7 @@ BUILT_IN = (
     "IsInstance",
     "JSONEquals",
     "JSONSchema",
+    "LLMJudge",
     "Matches",
     "MaxDuration",
     "Normalized",
