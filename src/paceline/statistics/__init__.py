@@ -5,7 +5,8 @@
     correlation     do two columns put things in the same order (Spearman, Kendall), and how sure is that
     agreement       do two columns, or several people, say the same (kappa, Krippendorff's alpha)
     confusion       yes or no against yes or no: sensitivity, specificity
-    differences     how far one column lies above another
+    differences     the mean of a column, such as of differences, where observations may come in clusters
+    paired          two runs on the same cases: the difference, its interval, and whether it may be chance
     planning        how many observations it takes to tell
 
 What SciPy has is SciPy's, loaded in the function that needs it; what it lacks is written here and held

@@ -30,14 +30,15 @@ def mean_interval(
     if units < 2:
         return None
     error = math.sqrt(math.fsum(each * each for each in sums.values()) * units / (units - 1)) / n
-    half = _student(units - 1, confidence) * error
+    half = student_quantile(units - 1, confidence) * error
     return Interval(low=mean - half, high=mean + half, confidence=confidence, n=units)
 
 
-def _student(freedom: int, confidence: float) -> float:
+def student_quantile(freedom: int, confidence: float) -> float:
+    """Standard errors on either side of a mean that hold the truth this often."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + confidence / 2))
 
 
-__all__ = ["mean_interval"]
+__all__ = ["mean_interval", "student_quantile"]
