@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     from paceline.ramp.report import RampInterrupted, RampReport
     from paceline.report import EvaluationReport, Report
     from paceline.suite import Suite
-    from paceline.tasks import CommandTask, HttpTask, increment_eval_metric, set_eval_attribute, tool_call
+    from paceline.tasks import (
+        CommandTask,
+        HttpTask,
+        increment_eval_metric,
+        set_eval_attribute,
+        tells_tool_calls,
+        tool_call,
+    )
     from paceline.tasks.command.returning import workspace_of
 
 __version__ = "0.1.0.dev0"
@@ -69,6 +76,7 @@ __all__ = [
     "rescore",
     "set_eval_attribute",
     "slot",
+    "tells_tool_calls",
     "tool_call",
     "verify",
     "workspace_of",
@@ -105,6 +113,7 @@ _HOMES = {
     "paced_client": "paceline.pace.clients",
     "rescore": "paceline.api",
     "set_eval_attribute": "paceline.tasks",
+    "tells_tool_calls": "paceline.tasks",
     "tool_call": "paceline.tasks",
     "slot": "paceline.pace.slots",
     "verify": "paceline.api",

@@ -169,7 +169,7 @@ def test_what_the_task_has_counted_by_itself_stands() -> None:
         calls.begun()
         calls.ended(call(usage=Usage(input=1, output=1), price=0.1))
         calls.close()
-        assert work.counted == {"cost": 9.0, "input_tokens": 1, "output_tokens": 1}
+        assert work.counted == {"cost": 9.0, "input_tokens": 1, "output_tokens": 1, "requests": 1}
 
     on_a_loop(scenario)
 

@@ -109,7 +109,8 @@ def test_what_calls_used_is_what_the_case_used() -> None:
         return number
 
     line = only(play(cases(1), task, listens=True))
-    assert line.metrics == {"input_tokens": 20, "output_tokens": 10, "cached_tokens": 4, "cost": 1.0}
+    used = {"input_tokens": 20, "output_tokens": 10, "cached_tokens": 4, "cost": 1.0}
+    assert line.metrics == {**used, "requests": 2}
 
 
 def test_a_budget_counts_what_was_seen() -> None:

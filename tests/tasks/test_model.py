@@ -126,7 +126,8 @@ def test_the_output_is_the_text_and_what_the_call_took_is_noted() -> None:
     )
     output, notes = run(ModelTask(say(answer)), "hm")
     assert output == "Rome"
-    assert notes.metrics == {"input_tokens": 12, "output_tokens": 1, "cached_tokens": 8}
+    used = {"input_tokens": 12, "output_tokens": 1, "cached_tokens": 8}
+    assert notes.metrics == {"requests": 1, **used}
     assert notes.attributes == {"model": "m-2026-01-01", "request_id": "req_1"}
 
 
@@ -144,7 +145,7 @@ def test_an_answer_that_is_no_json_is_an_error_whose_tokens_are_noted() -> None:
             await broken("hm")
 
     asyncio.run(once())
-    assert notes.metrics == {"input_tokens": 3, "output_tokens": 1}
+    assert notes.metrics == {"requests": 1, "input_tokens": 3, "output_tokens": 1}
 
 
 def test_where_tools_are_offered_the_output_has_one_shape_whether_or_not_any_is_called() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ from paceline.trajectory.folding import trajectory_of
 from paceline.trajectory.reading import Exchange
 
 LS = ToolCall(id="c1", name="ls", arguments={"path": "."})
+CAT = ToolCall(id="c2", name="cat", arguments={"path": "a.py"})
 
 
 def roles(messages: list[dict[str, object]]) -> list[object]:
@@ -67,7 +70,9 @@ def test_turns_that_an_agent_writes_in_other_parts_are_known_again() -> None:
         Assistant("", (LS,)),
         ToolResult(call_id="c1", content="x"),
     )
-    assert roles(trajectory_of([said, Exchange(split, None)])) == ["user", "assistant", "tool"]
+    messages = trajectory_of([said, Exchange(split, Assistant("Done."))])
+    assert roles(messages) == ["user", "assistant", "tool", "assistant"]
+    assert messages[-1]["content"] == "Done."
 
 
 def test_a_history_that_no_seen_call_has_made_is_part_of_it() -> None:
@@ -78,6 +83,45 @@ def test_a_history_that_no_seen_call_has_made_is_part_of_it() -> None:
         "3+3?",
         "6",
     ]
+
+
+def given_in(messages: list[dict[str, Any]]) -> list[bool]:
+    return [bool(each.get("given")) for each in messages if each["role"] == "assistant"]
+
+
+def test_what_a_prompt_quotes_was_given_and_what_a_model_said_was_not() -> None:
+    example = (User("List."), Assistant("", (LS,)), ToolResult(call_id="c1", content="a.py"), User("Go."))
+    first = Exchange(example, Assistant("", (CAT,)))
+    second = Exchange(
+        (*example, Assistant("", (CAT,)), ToolResult(call_id="c2", content="1")), Assistant("One.")
+    )
+    messages = trajectory_of([first, second])
+    assert roles(messages) == ["user", "assistant", "tool", "user", "assistant", "tool", "assistant"]
+    assert given_in(messages) == [True, False, False]
+
+
+def test_examples_of_an_agent_that_comes_in_later_were_given_too() -> None:
+    first = Exchange((User("Plan."),), Assistant("A plan."))
+    other = Exchange((User("2+2?"), Assistant("4"), User("3+3?")), Assistant("6"))
+    assert given_in(trajectory_of([first, other])) == [False, True, False]
+
+
+def test_what_a_conversation_goes_on_with_was_said_though_nobody_has_heard_it() -> None:
+    first = Exchange((User("a"),), Assistant("b"))
+    later = Exchange((User("a"), Assistant("b"), User("c"), Assistant("", (LS,)), User("e")), Assistant("f"))
+    assert given_in(trajectory_of([first, later])) == [False, False, False]
+
+
+def test_an_answer_that_nobody_could_read_is_missing_until_it_is_quoted() -> None:
+    unread = Exchange((User("Go."),), None, "m")
+    (_, missing) = trajectory_of([unread])
+    assert missing == {"role": "assistant", "content": "", "unread": True, "model": "m", "call": 1}
+
+    result = ToolResult(call_id="c1", content="a.py")
+    messages = trajectory_of([unread, Exchange((User("Go."), Assistant("", (LS,)), result), Assistant("x"))])
+    assert roles(messages) == ["user", "assistant", "tool", "assistant"]
+    assert not any("unread" in each or "given" in each for each in messages)
+    assert [each.get("call") for each in messages] == [None, 1, None, 2]
 
 
 turns = st.lists(

@@ -198,7 +198,7 @@ def test_gemini_speaks_in_parts() -> None:
         System("Be brief."),
         User("Look."),
         Assistant("", (ToolCall(id="ls", name="ls", arguments={"path": "."}),)),
-        ToolResult(call_id="ls", content="a.py"),
+        ToolResult(call_id="ls", content="a.py", is_error=False),
     )
     assert exchange.said == Assistant("One file.")
     assert exchange.model == "g-3"

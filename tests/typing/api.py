@@ -47,6 +47,7 @@ from paceline import (
     rescore,
     set_eval_attribute,
     slot,
+    tells_tool_calls,
     tool_call,
     verify,
     workspace_of,
@@ -117,6 +118,7 @@ dataset.add_evaluator(Close(), specific_case="japan")
 
 async def ask(question: Question) -> str:
     set_eval_attribute("model", "small")
+    tells_tool_calls()
     tool_call("search", {"q": "x"}, result="found")
     increment_eval_metric("tokens", 12)
     return question.text

@@ -23,6 +23,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from paceline.engine.events import AnyEvent, AttemptFailed, CaseFinished, CaseStarted
+from paceline.trajectory.spans import listen
 
 if TYPE_CHECKING:
     from paceline.engine.ports import Work
@@ -81,6 +82,7 @@ class Tracing:
     def attempt(self, work: Work) -> Iterator[AttemptTrace]:
         """Around one attempt of the task."""
         with self._inside(work.key, "attempt", {"paceline.attempt": work.attempt}) as span:
+            work.traced = listen()
             yield AttemptTrace(span)
 
     @contextmanager

@@ -244,7 +244,7 @@ class Bookkeeper:
                 output=self._output_of(attempted),
                 metrics=countable(attempted.metrics),
                 attributes=self._value(attempted.attributes),
-                trajectory=self._value(attempted.trajectory),
+                trajectory=self._trajectory(attempted),
             )
         )
 
@@ -301,8 +301,8 @@ class Bookkeeper:
                 metrics = countable(attempted.metrics)
             if attempted.attributes:
                 attributes = self._value(attempted.attributes)
-            if attempted.trajectory:
-                trajectory = self._value(attempted.trajectory)
+            if attempted.trajectory is not None:
+                trajectory = self._trajectory(attempted)
         # At most fifteen keywords: with more of them CPython takes a call path that is four times as slow.
         rare: dict[str, Any] = {}
         if turn.parts or key.repeat or key.variant or turn.abandoned:
@@ -334,6 +334,11 @@ class Bookkeeper:
     def _output_of(self, attempted: Attempted) -> msgspec.Raw:
         raw, attempted.raw = attempted.raw, b""  # a big one is not kept while it is being scored
         return self._keep(raw or values.encode(attempted.output))
+
+    def _trajectory(self, attempted: Attempted) -> msgspec.Raw:
+        # An empty one says that nothing was done; none at all, that nobody knows.
+        trajectory = attempted.trajectory
+        return NOTHING if trajectory is None else self._keep(values.encode(trajectory))
 
     def _value(self, value: Any) -> msgspec.Raw:
         return self._keep(values.encode(value)) if value else NOTHING

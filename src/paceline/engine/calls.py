@@ -21,7 +21,7 @@ from paceline.engine.ports import Attempted, Work
 from paceline.pace.listening import Listening, counting
 
 if TYPE_CHECKING:
-    from paceline.pace.calls import Bodies, Call
+    from paceline.pace.calls import Call
     from paceline.pace.tape import Tape
     from paceline.trajectory.folding import Trajectory
 
@@ -56,6 +56,7 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
     _held_since: float | None = None
     _seen: list[Call] | None = None
     _trajectory: Trajectory | None = None
+    _requests: int = 0
     over: bool = False
 
     @classmethod
@@ -106,25 +107,33 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
             if self._seen is None:
                 self._seen = []
             self._seen.append(call)
-            if call.bodies is not None and not work.by:
-                self._tell(call.bodies)
+            if not work.by:
+                self._tell(call)
 
-    def _tell(self, bodies: Bodies) -> None:
+    def _tell(self, call: Call) -> None:
         """What the call has said, for the trajectory of the attempt."""
         from paceline.pace.providers import endpoint_of
         from paceline.trajectory.folding import Trajectory
-        from paceline.trajectory.reading import read_call
+        from paceline.trajectory.reading import CONVERSING, read_call
 
+        endpoint = endpoint_of(call.bodies.path) if call.bodies is not None else None
+        if endpoint is not None and endpoint.name not in CONVERSING:
+            return
+        self._requests += 1 if call.tries or call.replayed else 0
         if self._trajectory is None:
             self._trajectory = Trajectory()
-        endpoint = endpoint_of(bodies.path)
-        if endpoint is not None:
-            self._trajectory.add(read_call(endpoint, bodies.asked, bodies.answered), call=self._work.calls)
+        if endpoint is not None and call.bodies is not None:
+            exchange = read_call(endpoint, call.bodies.asked, call.bodies.answered)
+            self._trajectory.add(exchange, call=self._work.calls)
+        elif call.outcome == "ok" or call.first_token is not None:
+            # Too long to be kept, or broken off by the caller: something was said, and nobody knows what.
+            self._trajectory.unread(call=self._work.calls, model=call.model)
 
     @property
     def trajectory(self) -> list[dict[str, Any]] | None:
         """What the calls have said so far, as messages; None where nothing was heard."""
-        return self._trajectory.messages if self._trajectory is not None else None
+        heard = self._trajectory.messages if self._trajectory is not None else None
+        return heard or None
 
     def close(self) -> None:
         """The attempt is over, however it went: add up what it used. Once is enough."""
@@ -136,7 +145,10 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
                 self._work.stopwatch.go()
         self.over = True
         if self._seen:
-            for name, amount in usage_of(self._seen).items():
+            used = usage_of(self._seen)
+            if self._requests:
+                used["requests"] = self._requests
+            for name, amount in used.items():
                 self._work.counted.setdefault(name, amount)
 
     def judge(self, attempted: Attempted) -> Attempted:

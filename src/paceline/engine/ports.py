@@ -158,6 +158,8 @@ class Work(msgspec.Struct, eq=False):
     """Makes an empty tape for the first call: most attempts of most tasks make none."""
     before: Before = NONE_BEFORE
     """The request that was kept last."""
+    traced: Callable[[], list[dict[str, Any]] | None] | None = None
+    """What its spans tell of its trajectory, where somebody traces."""
 
 
 class Attempted(msgspec.Struct, eq=False, kw_only=True):

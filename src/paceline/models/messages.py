@@ -66,7 +66,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
     call_id: str
     content: str
-    is_error: bool = False
+    is_error: bool | None = None
+    """Whether the tool has failed; None where its format has no word for that, as OpenAI's has none."""
 
 
 Message = System | User | Assistant | ToolResult

@@ -62,8 +62,11 @@ def arguments_text(arguments: dict[str, Any] | str) -> str:
     return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
 
 
-def plain_message(message: Message) -> dict[str, Any]:
-    """A message as it is recorded in a trajectory."""
+def plain_message(message: Message, *, given: bool = False) -> dict[str, Any]:
+    """A message as it is recorded in a trajectory.
+
+    `given`: it is part of what was asked. Where the model is quoted there, it has not said it now.
+    """
     match message:
         case System(content):
             return {"role": "system", "content": content}
@@ -71,10 +74,11 @@ def plain_message(message: Message) -> dict[str, Any]:
             parts = content if isinstance(content, str) else [_plain_part(part) for part in content]
             return {"role": "user", "content": parts}
         case Assistant(content, calls):
+            mark = {"given": True} if given else {}
             called = {"tool_calls": [msgspec.to_builtins(call) for call in calls]} if calls else {}
-            return {"role": "assistant", "content": content, **called}
+            return {"role": "assistant", "content": content, **called, **mark}
         case ToolResult():
-            failed = {"is_error": True} if message.is_error else {}
+            failed = {} if message.is_error is None else {"is_error": message.is_error}
             return {"role": "tool", "tool_call_id": message.call_id, "content": message.content, **failed}
 
 
@@ -125,7 +129,8 @@ def _tool_result(each: Mapping[str, Any], where: str) -> Message:
     if not isinstance(call, str):
         raise NotUnderstood(f"{where} answers no tool call: it has no tool_call_id")
     content = _text_only(each.get("content"), where)
-    return ToolResult(call_id=call, content=content, is_error=bool(each.get("is_error")))
+    failed = each.get("is_error")
+    return ToolResult(call_id=call, content=content, is_error=failed if isinstance(failed, bool) else None)
 
 
 _BY_ROLE: Final[Mapping[str, Callable[[Mapping[str, Any], str], Message]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paceline.tasks.callable import CallableTask
-from paceline.tasks.notes import increment_eval_metric, set_eval_attribute, tool_call
+from paceline.tasks.notes import increment_eval_metric, set_eval_attribute, tells_tool_calls, tool_call
 
 if TYPE_CHECKING:
     from paceline.tasks.command import CommandTask
@@ -19,6 +19,7 @@ __all__ = [
     "ModelTask",
     "increment_eval_metric",
     "set_eval_attribute",
+    "tells_tool_calls",
     "tool_call",
 ]
 

@@ -97,7 +97,8 @@ class ModelTask:
             raise
         _note(answer)
         if tools:
-            note_messages(plain_message(each) for each in (*messages, answer.as_message()))
+            note_messages(plain_message(each, given=True) for each in messages)
+            note_messages([plain_message(answer.as_message())])
         return self._output(answer, offered=bool(tools))
 
     def conversation(self, inputs: Any) -> tuple[Message, ...]:
@@ -158,7 +159,8 @@ def of_any_model(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _note(answer: Answer) -> None:
-    """Tokens as metrics, and which model it was that answered."""
+    """Requests and tokens as metrics, and which model it was that answered."""
+    increment_eval_metric("requests", 1)
     usage = answer.usage
     if usage is not None:
         counts = {

@@ -25,8 +25,15 @@ class Notes(msgspec.Struct, eq=False):
     metrics: dict[str, int | float] = {}
     steps: list[dict[str, Any]] = []
     """Messages, tool calls and their results, where the task tells them itself."""
+    tells: bool = False
+    """Whether it has said that it does, so that no step means that there was none."""
     over: bool = False
     """Whether the attempt has ended. What it has left behind may still run, and is no longer listened to."""
+
+    @property
+    def told(self) -> list[dict[str, Any]] | None:
+        """The steps; None where the task leaves telling them to others."""
+        return self.steps if self.steps or self.tells else None
 
 
 current_notes: ContextVar[Notes | None] = ContextVar("paceline_notes", default=None)
@@ -72,7 +79,8 @@ def tool_call(
 ) -> None:
     """Tell that a tool was called, with what came of it; evaluators see it in `ctx.trajectory`.
 
-    For agents whose model calls cannot be seen. Outside a run it does nothing.
+    For agents whose model calls cannot be seen. Who tells of one tells of all: what was seen otherwise does
+    not count then. Outside a run it does nothing.
     """
     notes = current_notes.get()
     if notes is None or notes.over:
@@ -86,7 +94,18 @@ def tool_call(
             "tool_call_id": called,
             "content": error if error is not None else _told(result),
         }
-        notes.steps.append({**told, "is_error": True} if error is not None else told)
+        notes.steps.append({**told, "is_error": error is not None})
+
+
+def tells_tool_calls() -> None:
+    """Say that this task tells all its tool calls with `tool_call`, so that none told means none made.
+
+    Without it, a case in which `tool_call` was never called is one of which nothing is known. Outside a run
+    it does nothing.
+    """
+    notes = current_notes.get()
+    if notes is not None and not notes.over:
+        notes.tells = True
 
 
 def _plain(value: object) -> Any:

@@ -4,6 +4,11 @@ Every call to a model repeats what was said before it. So of each call, only wha
 counted, so that a user who says "go on" twice has said it twice. That holds for an agent that shortens its
 history too, and for several that speak by turns.
 
+A request may quote a model that has said no such thing here: examples in a prompt, the beginning of a
+conversation that a case brings along. Such messages are marked `given`. They are those of a request that goes
+on with nothing that was said in this attempt; what is new in one that does go on was said where nobody could
+hear it. An answer that could not be read is marked `unread`, until a later request quotes it.
+
 Knows messages. Knows nothing of wires (`reading`).
 """
 
@@ -25,19 +30,36 @@ class Trajectory:
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self._told: Counter[bytes] = Counter()
+        self._said: set[bytes] = set()
+        """What was said in this attempt, as far as it was heard."""
+        self._unread = 0
 
     def add(self, exchange: Exchange, *, call: int = 0) -> None:
         """One more call; `call` is its number, by which a message says where it was told."""
         here: Counter[bytes] = Counter()
+        goes_on = self._goes_on(exchange.told)
         for message in exchange.told:
-            self._add(message, here)
-        if exchange.said is not None:
-            number = {"call": call} if call else {}
-            model = {"model": exchange.model} if exchange.model else {}
-            self._told.update(_atoms(exchange.said))
-            self.messages.append({**plain_message(exchange.said), **model, **number})
+            self._add(message, here, given=not goes_on)
+        if exchange.said is None:
+            self.unread(call=call, model=exchange.model)
+            return
+        atoms = list(_atoms(exchange.said))
+        self._told.update(atoms)
+        self._said.update(atoms)
+        self.messages.append({**plain_message(exchange.said), **_facts(exchange.model, call)})
 
-    def _add(self, message: Message, here: Counter[bytes]) -> None:
+    def unread(self, *, call: int = 0, model: str = "") -> None:
+        """The call was answered, and what was said is not known."""
+        self._unread += 1
+        unread = {"role": "assistant", "content": "", "unread": True}
+        self.messages.append({**unread, **_facts(model, call)})
+
+    def _goes_on(self, told: Iterable[Message]) -> bool:
+        """Whether a request goes on with something that was said in this attempt, or may do so."""
+        quoted = (atom for message in told if isinstance(message, Assistant) for atom in _atoms(message))
+        return any(atom in self._said for atom in quoted) or self._unread > 0
+
+    def _add(self, message: Message, here: Counter[bytes], *, given: bool) -> None:
         """A message of a request, unless all that it says was told before."""
         atoms = list(_atoms(message))
         here.update(atoms)
@@ -45,7 +67,20 @@ class Trajectory:
             return
         for atom in atoms:
             self._told[atom] = max(self._told[atom], here[atom])
-        self.messages.append(plain_message(message))
+        heard: dict[str, Any] = {}
+        if isinstance(message, Assistant) and not given:
+            self._said.update(atoms)
+            if self._unread:
+                heard = self._read_after_all()
+        self.messages.append({**heard, **plain_message(message, given=given)})
+
+    def _read_after_all(self) -> dict[str, Any]:
+        """Take out the first answer that was not read; what is known of it."""
+        self._unread -= 1
+        place = next(place for place, each in enumerate(self.messages) if "unread" in each)
+        known = self.messages.pop(place)
+        del known["unread"]
+        return known
 
 
 def trajectory_of(exchanges: Iterable[Exchange]) -> list[dict[str, Any]]:
@@ -54,6 +89,10 @@ def trajectory_of(exchanges: Iterable[Exchange]) -> list[dict[str, Any]]:
     for number, exchange in enumerate(exchanges, start=1):
         trajectory.add(exchange, call=number)
     return trajectory.messages
+
+
+def _facts(model: str, call: int) -> dict[str, Any]:
+    return {**({"model": model} if model else {}), **({"call": call} if call else {})}
 
 
 def _atoms(message: Message) -> Iterator[bytes]:

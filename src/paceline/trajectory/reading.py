@@ -66,10 +66,11 @@ def _openai_told(request: Mapping[str, Any]) -> list[Message]:
         return _responses_told(request)
     if "messages" not in request and isinstance(request.get("prompt"), str):
         return [User(request["prompt"])]
-    return [message for each in dicts(request.get("messages")) if (message := _chat_message(each))]
+    return [message for each in dicts(request.get("messages")) if (message := chat_message(each))]
 
 
-def _chat_message(each: Mapping[str, Any]) -> Message | None:
+def chat_message(each: Mapping[str, Any]) -> Message | None:
+    """A message of a chat, in the form of OpenAI or our own."""
     text = _text_in(each.get("content"))
     match each.get("role"):
         case "system" | "developer":
@@ -77,31 +78,45 @@ def _chat_message(each: Mapping[str, Any]) -> Message | None:
         case "user":
             return User(text)
         case "assistant":
-            return Assistant(text or string(each.get("refusal")), _chat_calls(each.get("tool_calls")))
+            return Assistant(text or string(each.get("refusal")), _chat_calls(each))
         case "tool" | "function":
-            return ToolResult(call_id=string(each.get("tool_call_id") or each.get("name")), content=text)
+            failed = each.get("is_error")
+            return ToolResult(
+                call_id=string(each.get("tool_call_id") or each.get("name")),
+                content=text,
+                is_error=failed if isinstance(failed, bool) else None,
+            )
     return None
 
 
-def _chat_calls(written: object) -> tuple[ToolCall, ...]:
-    return tuple(
-        ToolCall(
-            id=string(call.get("id")),
-            name=string(function.get("name")),
-            arguments=arguments_of(function.get("arguments", function.get("input"))),
-        )
-        for call in dicts(written)
-        if isinstance(function := call.get("function") or call.get("custom"), dict)
-    )
+def _chat_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    calls = [call for each in dicts(message.get("tool_calls")) if (call := chat_call(each)) is not None]
+    if not calls and isinstance(only := message.get("function_call"), dict):  # as it was before tools
+        return (ToolCall(id=string(only.get("name")), **_named(only)),)
+    return tuple(calls)
 
 
-def _openai_said(document: Mapping[str, Any]) -> Assistant | None:
+def chat_call(call: Mapping[str, Any]) -> ToolCall | None:
+    """A call of a tool within a message; None where nothing says of which."""
+    function = call.get("function") or call.get("custom") or call
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return None
+    return ToolCall(id=string(call.get("id")), **_named(function))
+
+
+def _named(function: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = function.get("arguments", function.get("input"))
+    return {"name": string(function.get("name")), "arguments": arguments_of(arguments)}
+
+
+def openai_said(document: Mapping[str, Any]) -> Assistant | None:
+    """What a model says in an answer of the chat or of responses."""
     if isinstance(document.get("output"), list):
-        said = [message for message in _items(document["output"]) if isinstance(message, Assistant)]
+        said = [message for message in items_told(document["output"]) if isinstance(message, Assistant)]
         return _joined(said) if said else None
     for choice in dicts(document.get("choices")):
         if isinstance(message := choice.get("message"), dict):
-            read = _chat_message({**message, "role": "assistant"})
+            read = chat_message({**message, "role": "assistant"})
             return read if isinstance(read, Assistant) else None
         return Assistant(string(choice.get("text")))
     return None
@@ -111,11 +126,11 @@ def _responses_told(request: Mapping[str, Any]) -> list[Message]:
     instructions = string(request.get("instructions"))
     first: list[Message] = [System(instructions)] if instructions else []
     given = request["input"]
-    return [*first, User(given)] if isinstance(given, str) else [*first, *_items(given)]
+    return [*first, User(given)] if isinstance(given, str) else [*first, *items_told(given)]
 
 
-def _items(written: object) -> list[Message]:
-    """Items of responses; those of one turn of the model are one message."""
+def items_told(written: object) -> list[Message]:
+    """Items of responses, asked or answered; those of one turn of the model are one message."""
     messages: list[Message] = []
     for item in dicts(written):
         message = _item(item)
@@ -131,7 +146,7 @@ def _item(item: Mapping[str, Any]) -> Message | None:
     kind = string(item.get("type")) or "message"
     called = string(item.get("call_id"))
     if kind == "message":
-        return _chat_message(item)
+        return chat_message(item)
     if kind.endswith("_output"):
         return ToolResult(call_id=called, content=_text_in(item.get("output")))
     if kind in ("function_call", "custom_tool_call"):
@@ -158,14 +173,17 @@ def _anthropic_told(request: Mapping[str, Any]) -> list[Message]:
     messages: list[Message] = [System(system)] if system else []
     for each in dicts(request.get("messages")):
         if each.get("role") == "assistant":
-            messages.append(_blocks_said(each.get("content")))
+            messages.append(blocks_said(each.get("content")))
         else:
-            messages += _blocks_told(each.get("content"))
+            messages += blocks_told(each.get("content"))
     return messages
 
 
-def _blocks_told(content: object) -> list[Message]:
-    """A turn of the user: results of tools, each a message of its own, and what is said besides."""
+def blocks_told(content: object) -> list[Message]:
+    """A turn of the user in the form of Anthropic.
+
+    Results of tools are messages of their own, and so is what is said besides.
+    """
     blocks = dicts(content)
     results: list[Message] = [
         ToolResult(
@@ -180,7 +198,8 @@ def _blocks_told(content: object) -> list[Message]:
     return [*results, User(_text_in(rest))] if rest or not results else results
 
 
-def _blocks_said(content: object) -> Assistant:
+def blocks_said(content: object) -> Assistant:
+    """A turn of the model."""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
     calls = tuple(
         ToolCall(
@@ -195,8 +214,9 @@ def _blocks_said(content: object) -> Assistant:
     return Assistant(text, calls)
 
 
-def _anthropic_said(document: Mapping[str, Any]) -> Assistant | None:
-    return _blocks_said(document["content"]) if "content" in document else None
+def anthropic_said(document: Mapping[str, Any]) -> Assistant | None:
+    """What a model says in a message."""
+    return blocks_said(document["content"]) if "content" in document else None
 
 
 # Gemini ---------------------------------------------------------------------------------------------
@@ -207,14 +227,20 @@ def _gemini_told(request: Mapping[str, Any]) -> list[Message]:
     system = _text_in(instruction.get("parts")) if isinstance(instruction, dict) else ""
     messages: list[Message] = [System(system)] if system else []
     for content in dicts(request.get("contents")):
-        parts = dicts(content.get("parts"))
-        if content.get("role") == "model":
-            messages.append(_parts_said(parts))
-            continue
-        results = [_response_of(part) for part in parts if isinstance(part.get("functionResponse"), dict)]
-        rest = [part for part in parts if "functionResponse" not in part]
-        messages += [*results, *([User(_text_in(rest))] if rest else ())]
+        messages += content_told(content)
     return messages
+
+
+def content_told(content: Mapping[str, Any]) -> list[Message]:
+    """A turn of either side."""
+    parts = dicts(content.get("parts"))
+    if content.get("role") == "model":
+        return [_parts_said(parts)]
+    results: list[Message] = [
+        _response_of(part) for part in parts if isinstance(part.get("functionResponse"), dict)
+    ]
+    rest = [part for part in parts if "functionResponse" not in part]
+    return [*results, *([User(_text_in(rest))] if rest else ())]
 
 
 def _response_of(part: Mapping[str, Any]) -> ToolResult:
@@ -243,7 +269,8 @@ def _parts_said(parts: list[dict[str, Any]]) -> Assistant:
     return Assistant("".join(string(part.get("text")) for part in parts if not part.get("thought")), calls)
 
 
-def _gemini_said(document: Mapping[str, Any]) -> Assistant | None:
+def gemini_said(document: Mapping[str, Any]) -> Assistant | None:
+    """What a model says in its first candidate."""
     for candidate in dicts(document.get("candidates")):
         content = candidate.get("content")
         return _parts_said(dicts(content.get("parts"))) if isinstance(content, dict) else None
@@ -287,8 +314,8 @@ _Told = Callable[[Mapping[str, Any]], list[Message]]
 _Said = Callable[[Mapping[str, Any]], Assistant | None]
 
 _READERS: Final[Mapping[Wire, tuple[_Told, _Said]]] = {
-    "openai": (_openai_told, _openai_said),
-    "anthropic": (_anthropic_told, _anthropic_said),
-    "gemini": (_gemini_told, _gemini_said),
+    "openai": (_openai_told, openai_said),
+    "anthropic": (_anthropic_told, anthropic_said),
+    "gemini": (_gemini_told, gemini_said),
     "bedrock": (_nothing_told, _nothing_said),
 }

@@ -27,6 +27,7 @@ from paceline.pace.calls import current_listener
 from paceline.tasks.attempt import Attempt, RunPlace, current_attempt
 from paceline.tasks.callable import CallableTask
 from paceline.tasks.notes import Notes, current_notes
+from paceline.trajectory.choosing import chosen
 
 Around = Callable[[Work], AbstractContextManager[object]]
 """What stands around every attempt: OpenTelemetry's span, say. Entered inside the attempt's context."""
@@ -108,14 +109,14 @@ class LocalExecutor:
                 waited=work.waited,
                 metrics=notes.metrics,
                 attributes=notes.attributes,
-                trajectory=notes.steps or (calls.trajectory if calls is not None else None),
+                trajectory=_trajectory(notes, work, calls),
             )
         finally:
             notes.over = True
             if calls is not None and not calls.over:
                 calls.close()
         attempted = _failed(failure, notes, max(self._now() - started - work.waited, 0.0), work.waited)
-        attempted.trajectory = notes.steps or (calls.trajectory if calls is not None else None)
+        attempted.trajectory = _trajectory(notes, work, calls)
         return attempted if calls is None else calls.judge(attempted)
 
     def _listener(self, work: Work) -> CallsOfAttempt:
@@ -158,6 +159,15 @@ class LocalExecutor:
             if task.is_async:
                 return await task.call(work.inputs)
             return await self._call_sync(copy_context(), task, work)
+
+
+def _trajectory(notes: Notes, work: Work, calls: CallsOfAttempt | None) -> list[dict[str, Any]] | None:
+    """What is known of what the attempt did."""
+    told = notes.told
+    if told is not None or (calls is None and work.traced is None):
+        return told
+    seen = calls.trajectory if calls is not None else None
+    return seen if work.traced is None else chosen(told, work.traced(), seen)
 
 
 def _failed(error: BaseException, notes: Notes, seconds: float, waited: float) -> Attempted:

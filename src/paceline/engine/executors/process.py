@@ -35,6 +35,7 @@ from paceline.errors import UsageError
 from paceline.journal.records import ErrorFacts
 from paceline.tasks.attempt import RunPlace
 from paceline.tasks.callable import CallableTask
+from paceline.trajectory.choosing import chosen
 
 START_LIMIT: Final = 300.0
 """Seconds that a worker may take to start and to load the user's code."""
@@ -155,7 +156,8 @@ class ProcessExecutor:
         finally:
             calls.close()
         attempted.seconds = max(attempted.seconds - (work.waited - before), 0.0)
-        attempted.trajectory = attempted.trajectory or calls.trajectory
+        traced = work.traced() if work.traced is not None else None
+        attempted.trajectory = chosen(attempted.trajectory, traced, calls.trajectory)
         if work.counted:
             attempted.metrics = {**work.counted, **attempted.metrics}
         return calls.judge(attempted)
@@ -240,6 +242,7 @@ class _Worker:
             answer: Answer = said
         except (EOFError, OSError):
             raise WorkerDied(f"{self._last_words()} while it ran the task") from None
+        work.traced = lambda: answer.traced
         return _as_attempted(answer)
 
     def _pass_on(self, news: News) -> None:
@@ -313,7 +316,7 @@ def _as_attempted(answer: Answer) -> Attempted:
         retry_after=answer.retry_after,
         seconds=answer.seconds,
         metrics=answer.metrics,
-        trajectory=answer.steps or None,
+        trajectory=answer.steps,
     )
     try:
         # From our own child, over a private pipe.

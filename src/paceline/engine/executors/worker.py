@@ -35,6 +35,7 @@ from paceline.pace.turnstile import Turnstile
 from paceline.tasks.attempt import Attempt, RunPlace, current_attempt
 from paceline.tasks.callable import CallableTask, name_of
 from paceline.tasks.notes import Notes, current_notes
+from paceline.trajectory.spans import listen
 from paceline.usercode import load_file
 
 
@@ -55,7 +56,10 @@ class Answer(NamedTuple):
     retry_after: float | None = None
     seconds: float = 0.0
     metrics: dict[str, int | float] = {}  # noqa: RUF012  # never changed
-    steps: list[dict[str, Any]] = []  # noqa: RUF012  # as above
+    steps: list[dict[str, Any]] | None = None
+    """What the task has told of its trajectory."""
+    traced: list[dict[str, Any]] | None = None
+    """What its spans tell."""
 
 
 class News(NamedTuple):
@@ -222,6 +226,7 @@ def _attempt(task: CallableTask, inputs: Any, loop: asyncio.AbstractEventLoop) -
     notes = Notes()
     context = copy_context()
     context.run(current_notes.set, notes)
+    heard = context.run(listen)
     started = time.monotonic()
     try:
         output = called_in(context, task.call, inputs)
@@ -240,9 +245,15 @@ def _attempt(task: CallableTask, inputs: Any, loop: asyncio.AbstractEventLoop) -
             retry_after=retry_after(error),
             seconds=time.monotonic() - started,
             metrics=countable(notes.metrics),
-            steps=notes.steps,
+            steps=notes.told,
         )
-    return Answer(pickled, seconds=seconds, metrics=countable(notes.metrics), steps=notes.steps)
+    return Answer(
+        pickled,
+        seconds=seconds,
+        metrics=countable(notes.metrics),
+        steps=notes.told,
+        traced=heard() if heard is not None else None,
+    )
 
 
 def _pickled(output: Any, task: CallableTask, notes: Notes) -> bytes:
