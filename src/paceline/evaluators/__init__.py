@@ -45,8 +45,24 @@ if TYPE_CHECKING:
     from paceline.evaluators.schema import JSONSchema as JSONSchema
     from paceline.evaluators.similarity import TextSimilarity as TextSimilarity
     from paceline.evaluators.structure import JSONEquals as JSONEquals
+    from paceline.evaluators.trajectories.accepted import AcceptedCalls as AcceptedCalls
+    from paceline.evaluators.trajectories.arguments import ArgumentCorrectness as ArgumentCorrectness
+    from paceline.evaluators.trajectories.calls import Called as Called
+    from paceline.evaluators.trajectories.limits import MaxModelRequests as MaxModelRequests
+    from paceline.evaluators.trajectories.limits import MaxToolCalls as MaxToolCalls
+    from paceline.evaluators.trajectories.matching import TrajectoryMatch as TrajectoryMatch
+    from paceline.evaluators.trajectories.sources import NoTrajectory as NoTrajectory
+    from paceline.evaluators.trajectories.sources import tool_calls as tool_calls
+    from paceline.evaluators.trajectories.tools import CalledBefore as CalledBefore
+    from paceline.evaluators.trajectories.tools import ForbiddenTools as ForbiddenTools
+    from paceline.evaluators.trajectories.tools import NoFailedTools as NoFailedTools
+    from paceline.evaluators.trajectories.tools import ToolCorrectness as ToolCorrectness
 
 _ROOM_OF = {
+    "AcceptedCalls": "trajectories.accepted",
+    "ArgumentCorrectness": "trajectories.arguments",
+    "Called": "trajectories.calls",
+    "CalledBefore": "trajectories.tools",
     "CommandPasses": "code.commands",
     "Contains": "containment",
     "Equals": "equality",
@@ -59,12 +75,17 @@ _ROOM_OF = {
     "EvaluatorFailure": "results",
     "EvaluatorOutput": "base",
     "FilesChanged": "code.changes",
+    "ForbiddenTools": "trajectories.tools",
     "IsInstance": "facts",
     "JSONEquals": "structure",
     "JSONSchema": "schema",
     "LLMJudge": "judges.llm_judge",
     "Matches": "matching",
     "MaxDuration": "facts",
+    "MaxModelRequests": "trajectories.limits",
+    "MaxToolCalls": "trajectories.limits",
+    "NoFailedTools": "trajectories.tools",
+    "NoTrajectory": "trajectories.sources",
     "Normalized": "normalizing",
     "NotJudged": "code.judging",
     "NumericClose": "numeric",
@@ -76,8 +97,11 @@ _ROOM_OF = {
     "SpanTreeRecordingError": "base",
     "TestsPass": "code.suites",
     "TextSimilarity": "similarity",
+    "ToolCorrectness": "trajectories.tools",
+    "TrajectoryMatch": "trajectories.matching",
     "instant": "base",
     "set_default_judge_model": "judges.choosing",
+    "tool_calls": "trajectories.sources",
 }
 
 __all__ = [  # noqa: PLE0604

@@ -22,17 +22,24 @@ from paceline.evaluators.spelling import spell
 from paceline.evaluators.wording import brief
 
 BUILT_IN = (
+    "AcceptedCalls",
+    "ArgumentCorrectness",
+    "CalledBefore",
     "CommandPasses",
     "Contains",
     "Equals",
     "EqualsExpected",
     "FilesChanged",
+    "ForbiddenTools",
     "IsInstance",
     "JSONEquals",
     "JSONSchema",
     "LLMJudge",
     "Matches",
     "MaxDuration",
+    "MaxModelRequests",
+    "MaxToolCalls",
+    "NoFailedTools",
     "Normalized",
     "NumericClose",
     "OneOf",
@@ -40,6 +47,8 @@ BUILT_IN = (
     "PythonTests",
     "TestsPass",
     "TextSimilarity",
+    "ToolCorrectness",
+    "TrajectoryMatch",
 )
 
 
