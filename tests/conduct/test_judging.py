@@ -12,6 +12,8 @@ from paceline.errors import FingerprintChanged, UsageError
 from paceline.evaluators import LLMJudge
 from paceline.evaluators.judges.choosing import set_default_judge_model
 from paceline.evaluators.judges.self_grading import SelfGrading
+from paceline.sim.scenario import Scenario
+from paceline.sim.server import start_in_thread
 from paceline.tasks import set_eval_attribute
 from paceline.tasks.model import ModelTask
 from tests.evaluators.judges.stage import Said, no, yes
@@ -117,3 +119,22 @@ def test_a_rehearsal_needs_no_key_for_its_judge(tmp_path: Path) -> None:
     report = evaluate(capitals(LLMJudge("r", "openai:small")), task, rehearse=True)
     assert report.figures.simulated is not None
     assert report.figures.simulated.spending.calls == 2
+
+
+def test_a_judge_that_could_not_be_read_is_asked_anew_by_a_resume(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What was answered is on record, and played again only where scoring was cut off: here it has failed."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    dataset = capitals(LLMJudge("r", "openai:judge", include_expected_output=True))
+
+    def judged(**said: Any) -> Report[Any, Any, Any]:
+        with start_in_thread(Scenario.of({"latency": 0, "answers": said})) as sim:
+            monkeypatch.setenv("OPENAI_BASE_URL", f"{sim.url}/v1")
+            return evaluate(dataset, lambda _: "Paris", journal=tmp_path / "run", retry_evaluators=1)
+
+    assert judged(script=['{"reason": "?"}']).figures.outcomes["evaluator_error"] == 1
+    report = judged()
+    assert report.pass_rate == 1.0
+    assert report.figures.simulated is not None
+    assert report.figures.simulated.spending.replayed == 0

@@ -75,6 +75,19 @@ def test_what_an_evaluator_has_asked_is_its_own(tmp_path: Path) -> None:
     assert requests(path, Key("a"), "LLMJudge") == ["j"]
 
 
+def test_what_a_part_of_an_evaluator_has_asked_is_its_own(tmp_path: Path) -> None:
+    by = "LLMJudge"
+    path = recorded(
+        tmp_path / "run",
+        *(call("p", 1, by=by), call("q", 2, by=by, part="vote 1"), call("r", 3, by=by, part="vote 2")),
+    )
+    recording = RecordedCalls(path)
+    parts = {
+        part: [each.request for each in recording(Key("a"), by, part)] for part in ("", "vote 1", "vote 2")
+    }
+    assert parts == {"": ["p"], "vote 1": ["q"], "vote 2": ["r"]}
+
+
 def test_names_are_those_that_stand_in_the_record(tmp_path: Path) -> None:
     secret = "sk-" + "a1B2" * 8
     path = tmp_path / "run"

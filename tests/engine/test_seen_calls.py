@@ -166,9 +166,9 @@ def test_a_call_that_is_forgotten_goes_on_record_after_what_the_loop_is_in_the_m
         assert isinstance(listener, CallsOfAttempt)
         listener.begun()
         listener.forgotten(call(outcome="cancelled", usage=None, price=None))
-        on_record.append(listener._work.calls)
+        on_record.append(listener.work.calls)
         await asyncio.sleep(0)
-        on_record.append(listener._work.calls)
+        on_record.append(listener.work.calls)
         return number
 
     carried = play(cases(1), task, listens=True)

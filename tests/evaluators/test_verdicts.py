@@ -25,9 +25,16 @@ class Kept:
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], msgspec.Raw] = {}
+        self.under_way: list[str] = []
 
     def on_record(self, part: str, seen: str, *, of_this_run: bool = False) -> msgspec.Raw | None:
         return self.found.get((part, seen))
+
+    @contextmanager
+    def concluding(self, part: str) -> Iterator[None]:
+        self.under_way.append(part)
+        yield
+        self.under_way.remove(part)
 
     def keep(self, part: str, seen: str, value: msgspec.Raw) -> None:
         self.found[part, seen] = value

@@ -86,17 +86,17 @@ class RecordedCalls:
         self._path = path
         self._redactor = redactor
         self._wanted = wanted
-        self._tapes: dict[tuple[Key, str], list[Taped]] | None = None
+        self._tapes: dict[tuple[Key, str, str], list[Taped]] | None = None
 
-    def __call__(self, key: Key, by: str = "") -> Sequence[Taped]:
+    def __call__(self, key: Key, by: str = "", part: str = "") -> Sequence[Taped]:
         if self._tapes is None:
             self._tapes = self._read()
-        return self._tapes.get((as_written(key, self._redactor), by), ())
+        return self._tapes.get((as_written(key, self._redactor), by, part), ())
 
-    def _read(self) -> dict[tuple[Key, str], list[Taped]]:
-        attempts: dict[tuple[Key, str], dict[int, list[CallBodies]]] = {}
+    def _read(self) -> dict[tuple[Key, str, str], list[Taped]]:
+        attempts: dict[tuple[Key, str, str], dict[int, list[CallBodies]]] = {}
         for call in read_bodies(self._path, self._wanted):
-            told = attempts.setdefault((call.key, call.by), {})
+            told = attempts.setdefault((call.key, call.by, call.part), {})
             told.setdefault(call.attempt, []).append(call)
         return {name: _tape(told) for name, told in attempts.items()}
 

@@ -159,6 +159,7 @@ class Bookkeeper:
             variant=work.key.variant,
             attempt=work.attempt,
             by=work.by,
+            part=work.part,
             ordinal=work.calls,
             began=call.at,
             ended=at,

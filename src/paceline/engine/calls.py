@@ -46,7 +46,7 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
     A `Struct` because most attempts make no call: making one costs a fifth of what a plain class does.
     """
 
-    _work: Work
+    work: Work
     _now: Callable[[], float]
     _loop: asyncio.AbstractEventLoop
     _thread: int
@@ -67,14 +67,14 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
     @property
     def tape(self) -> Tape | None:
         """For doors: what keeps the calls, and may have their answers."""
-        work = self._work
+        work = self.work
         return work.tape if work.tape is not None else _first_tape(work)
 
     def ended(self, call: Call | None) -> None:
         """A call is over; `call` is what is known of it, where it was one of a model."""
         super().ended(call)
         if call is not None:
-            self.on_the_loop(self._note, call)
+            self.on_the_loop(self.note, self.work, call)
 
     # On the loop
 
@@ -82,7 +82,7 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
         """Let the clock stand still, or run on."""
         if self.over or self.all_wait == (self._held_since is not None):
             return
-        stopwatch = self._work.stopwatch
+        stopwatch = self.work.stopwatch
         if self.all_wait:
             self._held_since = self._now()
             if stopwatch is not None:
@@ -94,12 +94,12 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
 
     def _run_on(self) -> None:
         if self._held_since is not None:
-            self._work.waited += self._now() - self._held_since
+            self.work.waited += self._now() - self._held_since
             self._held_since = None
 
-    def _note(self, call: Call) -> None:
-        # What an attempt that has been given up leaves behind is paid for all the same, and goes on record.
-        work = self._work
+    def note(self, work: Work, call: Call) -> None:
+        """Put a call on record. What an attempt that has been given up leaves behind is paid for all the
+        same."""
         work.calls += 1
         if work.record_call is not None:
             work.record_call(work, call)
@@ -124,10 +124,10 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
             self._trajectory = Trajectory()
         if endpoint is not None and call.bodies is not None:
             exchange = read_call(endpoint, call.bodies.asked, call.bodies.answered)
-            self._trajectory.add(exchange, call=self._work.calls)
+            self._trajectory.add(exchange, call=self.work.calls)
         elif call.outcome == "ok" or call.first_token is not None:
             # Too long to be kept, or broken off by the caller: something was said, and nobody knows what.
-            self._trajectory.unread(call=self._work.calls, model=call.model)
+            self._trajectory.unread(call=self.work.calls, model=call.model)
 
     @property
     def trajectory(self) -> list[dict[str, Any]] | None:
@@ -141,15 +141,15 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
             return
         if self._held_since is not None:
             self._run_on()
-            if self._work.stopwatch is not None:
-                self._work.stopwatch.go()
+            if self.work.stopwatch is not None:
+                self.work.stopwatch.go()
         self.over = True
         if self._seen:
             used = usage_of(self._seen)
             if self._requests:
                 used["requests"] = self._requests
             for name, amount in used.items():
-                self._work.counted.setdefault(name, amount)
+                self.work.counted.setdefault(name, amount)
 
     def judge(self, attempted: Attempted) -> Attempted:
         """See a failure in the light of the calls: what was tried again below is not tried again above."""
@@ -166,6 +166,38 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
             # An answer that broke off in its midst was not tried again below: the task had read a part of it.
             attempted.exhausted = True
         return attempted
+
+
+class CallsOfPart:
+    """Listens to the calls of a part of an evaluator: they wait and end as its others do, and are kept, and
+    answered again, apart from them."""
+
+    __slots__ = ("_whole", "_work", "begun", "going", "waiting")
+
+    def __init__(self, whole: CallsOfAttempt, work: Work) -> None:
+        self._whole = whole
+        self._work = work
+        self.begun, self.waiting, self.going = whole.begun, whole.waiting, whole.going
+
+    @property
+    def whole(self) -> CallsOfAttempt:
+        """That of the evaluator."""
+        return self._whole
+
+    @property
+    def tape(self) -> Tape | None:
+        """For doors, as above."""
+        return self._work.tape
+
+    def ended(self, call: Call | None) -> None:
+        """A call is over."""
+        self._whole.ended(None)
+        if call is not None:
+            self._whole.on_the_loop(self._whole.note, self._work, call)
+
+    def forgotten(self, call: Call | None) -> None:
+        """The same, told by a finalizer."""
+        self._whole.later(self.ended, call)
 
 
 def usage_of(calls: list[Call]) -> dict[str, int | float]:

@@ -76,7 +76,7 @@ class Turn(msgspec.Struct, eq=False):
     """Whether the content stands in this journal already."""
     stored: Stored | None = None
     taped: bool = False
-    """Whether its last attempt was cut off, so that the calls of that need not be made again."""
+    """Whether its last attempt, or its scoring, was cut off: the calls of that need not be made again."""
 
     # What follows is the engine's own, from the first attempt to the outcome.
     tries: int = 0
@@ -152,6 +152,8 @@ class Work(msgspec.Struct, eq=False):
     """Takes each of them, on the loop."""
     by: str = ""
     """Label of the evaluator whose work this is; empty where it is the task's."""
+    part: str = ""
+    """The part of the evaluator, where it is one that comes to a verdict of its own."""
     tape: Tape | None = None
     """What keeps its calls and may have their answers; None where they are not kept, or none was made yet."""
     taping: Taping | None = None

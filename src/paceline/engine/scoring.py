@@ -160,10 +160,11 @@ class Scorer:
         """One evaluator's answer, after as many tries as its retry policy allows."""
         places = self._places_on_threads if prepared.mode == "thread" else self._places
         tries, first = 0, self._now()
-        tape, verdicts = None, VerdictsOnRecord(turn, prepared.label, self._record_verdict)
-        if self._taping is not None and self._record_call is not None:
+        tape, taping = None, self._taping if self._record_call is not None else None
+        verdicts = VerdictsOnRecord(turn, prepared.label, self._record_verdict, taping)
+        if taping is not None:
             # One for all tries: an answer that could not be read is followed by the one that could.
-            tape = self._taping.tape(turn.key, prepared.label, goes_on=turn.stored is not None)
+            tape = taping.tape(turn.key, prepared.label, goes_on=verdicts.goes_on)
         while True:
             tries += 1
             async with places:

@@ -115,6 +115,8 @@ class OpenKeys:
                 turn.tried = attempts
                 if there := self._bring_answer(turn, paid):
                     turn.on_record, turn.parts = True, 1 + len(paid.scores)
+                    # What evaluators have asked and failed by, they are to ask anew.
+                    turn.taped = paid.outcome != "evaluator_error"
                 # Told by how it ended where that was an end: it counts as done as long as nobody retries it.
                 if paid.outcome in FINAL:
                     return paid.outcome

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from paceline.journal.records import Key
 from paceline.pace.tape import Normal, Tape, Taped
 
-Recorded = Callable[[Key, str], Sequence[Taped]]
-"""The calls on record of a key, made by its task or by the evaluator that is named."""
+Recorded = Callable[[Key, str, str], Sequence[Taped]]
+"""The calls on record of a key, made by its task or by the evaluator that is named, or by a part of it."""
 
 
-def nothing_recorded(key: Key, by: str) -> Sequence[Taped]:  # noqa: ARG001  # the shape of `Recorded`
+def nothing_recorded(key: Key, by: str, part: str) -> Sequence[Taped]:  # noqa: ARG001  # the shape of `Recorded`
     """A run without a record."""
     return ()
 
@@ -36,7 +36,7 @@ class Taping:
     keeps: bool = True
     """Whether calls go on record. Where they do not, they are looked at all the same: for trajectories."""
 
-    def tape(self, key: Key, by: str = "", *, goes_on: bool) -> Tape:
-        """The tape of an attempt, or of what an evaluator asks about it."""
-        calls = self.recorded(key, by) if goes_on or self.always else ()
+    def tape(self, key: Key, by: str = "", part: str = "", *, goes_on: bool) -> Tape:
+        """The tape of an attempt, or of what an evaluator, or a part of one, asks about it."""
+        calls = self.recorded(key, by, part) if goes_on or self.always else ()
         return Tape(calls, normal=self.normal, closed=self.always, kept=self.keeps)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -32,6 +33,10 @@ class Verdicts(Protocol):
 
         One that a rescoring finds in the run that it scores is none with `of_this_run`.
         """
+        ...
+
+    def concluding(self, part: str) -> AbstractContextManager[object]:
+        """Within: this part comes to its verdict, and the calls that are made are its own."""
         ...
 
     def keep(self, part: str, seen: str, value: msgspec.Raw) -> None:
@@ -66,7 +71,8 @@ async def concluded(
             return msgspec.json.decode(found, type=kind)
         except msgspec.MsgspecError:
             pass  # an earlier version has written it, or a secret was taken out of its midst: conclude anew
-    said = await conclude()
+    with verdicts.concluding(part):
+        said = await conclude()
     verdicts.keep(part, seen, _written(said, kind))
     return said
 

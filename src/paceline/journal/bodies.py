@@ -38,6 +38,8 @@ class CallBodies(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     attempt: int = 1
     by: str = ""
     """Label of the evaluator that asked; empty where it was the task."""
+    part: str = ""
+    """The part of the evaluator that asked, where it comes to a verdict of its own."""
     ordinal: int = 1
     """That of its line in the journal."""
     began: float = 0.0
@@ -132,18 +134,19 @@ def read_bodies(
 
     `asked` is empty where the request that it is told by cannot be read any more.
     """
-    before: dict[tuple[Key, int, str], Before] = {}
+    before: dict[tuple[Key, int, str, str], Before] = {}
     for line in _lines(locate(path).bodies):
         key = line.key
         if wanted is not None and not wanted(key):
             continue
-        told = before.get((key, line.attempt, line.by), NONE_BEFORE)
+        conversation = key, line.attempt, line.by, line.part
+        told = before.get(conversation, NONE_BEFORE)
         asked = ""
         if line.like in (0, told.ordinal):
             end = told.asked[len(told.asked) - line.tail :] if line.tail else ""
             asked = told.asked[: line.head] + line.asked + end
             if not (line.replayed or line.fresh):
-                before[key, line.attempt, line.by] = Before(line.ordinal, asked)
+                before[conversation] = Before(line.ordinal, asked)
         fields = {name: getattr(line, name) for name in CallBodies.__struct_fields__}
         yield CallBodies(**{**fields, "asked": asked})
 

@@ -163,6 +163,7 @@ class Journal:
             case=key.case,
             variant=key.variant,
             by=writable(bodies.by),
+            part=writable(bodies.part),
             asked=clean(bodies.asked),
             answered=clean(bodies.answered),
         )

@@ -65,8 +65,12 @@ class Listening:
 
     def forgotten(self, call: Call | None) -> None:
         """The same, told by a finalizer: what this thread is in the midst of comes first."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.ended, call)
+        self.later(self.ended, call)
+
+    def later(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call a function on the loop, when that is done with what it is in the midst of."""
+        with suppress(RuntimeError):  # the loop is closed: the run is over
+            self._loop.call_soon_threadsafe(function, *arguments)
 
     def _count(self, *, live: int = 0, waiting: int = 0) -> None:
         with counting:
@@ -83,5 +87,4 @@ class Listening:
         if threading.get_ident() == self._thread:
             function(*arguments)
         else:
-            with suppress(RuntimeError):  # the loop is closed: the run is over
-                self._loop.call_soon_threadsafe(function, *arguments)
+            self.later(function, *arguments)

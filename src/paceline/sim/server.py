@@ -24,11 +24,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
 from paceline.errors import UsageError
+from paceline.sim.answers import Prompt
 from paceline.sim.era import Clock, Era
 from paceline.sim.http import Answer, HttpServer
 from paceline.sim.requests import Bounds, Request
@@ -41,9 +42,10 @@ from paceline.sim.routes import (
 )
 from paceline.sim.scenario import Scenario
 from paceline.sim.serving import JSON, Visit
-from paceline.sim.tally import Seen
+from paceline.sim.tally import Seen, name_of
 from paceline.sim.wire import MARK
 
+FoundT = TypeVar("FoundT")
 LOOPBACK: Final = "127.0.0.1"
 DESCRIPTORS: Final = 65_536
 """Of the system, one for each connection, where it lets us have so many."""
@@ -90,6 +92,10 @@ class SimServer:
     def stats(self) -> Seen:
         """What it has seen since its first call, or since the last reset."""
         return self._era.seen(len(self._http.connections))
+
+    def times_answered(self, prompt: Prompt) -> int:
+        """How often a prompt was answered well, by its model and its messages."""
+        return self._era.tally.times_answered(name_of(prompt))
 
     def reset(self) -> Seen:
         """Begin anew: full buckets, no memory, the clock at 0. Calls under way end as they would have.
@@ -183,6 +189,10 @@ class RunningSim:
         """What it has seen; after its end too."""
         return self._in_the_loop(self._server.stats)
 
+    def times_answered(self, prompt: Prompt) -> int:
+        """How often a prompt was answered well, by its model and its messages."""
+        return self._in_the_loop(lambda: self._server.times_answered(prompt))
+
     def reset(self) -> Seen:
         """Begin anew; what was seen until now."""
         return self._in_the_loop(self._server.reset)
@@ -202,12 +212,12 @@ class RunningSim:
     ) -> None:
         self.stop()
 
-    def _in_the_loop(self, find: Callable[[], Seen]) -> Seen:
+    def _in_the_loop(self, find: Callable[[], FoundT]) -> FoundT:
         with self._stopping:
             if not self._thread.is_alive():
                 return find()
 
-            async def found() -> Seen:
+            async def found() -> FoundT:
                 return find()
 
             return asyncio.run_coroutine_threadsafe(found(), self._loop).result()

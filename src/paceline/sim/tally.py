@@ -117,6 +117,10 @@ class Tally:
         """A call was answered well."""
         _count(self._answered, prompt)
 
+    def times_answered(self, prompt: int) -> int:
+        """How often a prompt was answered well."""
+        return self._answered[prompt]
+
     def cached(self, prompt: Prompt, input_tokens: int) -> int:
         """How many tokens of a prompt were seen before: all but its last message, where there are many.
 
