@@ -33,6 +33,7 @@ ROOMS = (
     "delivery",
     "cluster",
     "ramp",
+    "calibration",
     "suite",
     "conduct",
     "progress",

@@ -41,10 +41,10 @@ def new_run_id() -> str:
 def new_run_path(root: Path, suite: str, run_id: str, *, started: float) -> Path:
     """Where a new run goes."""
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(started))
-    return root / (_directory_name(suite) or "unnamed") / f"{stamp}-{run_id}"
+    return root / (directory_name(suite) or "unnamed") / f"{stamp}-{run_id}"
 
 
-def _directory_name(suite: str) -> str:
+def directory_name(suite: str) -> str:
     """A suite's name as one that every file system takes and that leads nowhere else."""
     return re.sub(r"[^\w.-]+", "-", suite).strip(".-")[:80]
 

@@ -1,0 +1,283 @@
+"""`paceline calibrate`: a judge held against people, from the shell."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Shell
+
+JUDGES = """
+    import os, time
+    from dataclasses import dataclass
+    from paceline import Case, Dataset
+    from paceline.evaluators import EvaluationReason, Evaluator, instant
+
+    def note(word):
+        with open("asked.log", "a") as log:
+            log.write(f"{word}\\n")
+
+    def counts(output):
+        note("counts")
+        time.sleep(float(os.environ.get("SLOW", 0)))
+        if output.endswith(os.environ.get("RAISES", "nobody")):
+            raise ValueError("no idea")
+        return output.count("good")
+
+    def boring(output):
+        return 3
+
+    @dataclass
+    class Several(Evaluator):
+        evaluator_version: str = "1"
+        def evaluate(self, ctx):
+            return {"Several_score": ctx.output.count("good"), "short": len(ctx.output) < 20}
+
+    @dataclass
+    class Versioned(Evaluator):
+        evaluator_version: str = "1"
+        def evaluate(self, ctx):
+            note(f"{self.evaluator_version} {ctx.inputs} {ctx.metadata}")
+            return EvaluationReason(ctx.output.count("good"), "counted")
+
+    versioned, several = Versioned(), Several()
+    dataset = Dataset(name="answers", cases=[Case(inputs="x")], evaluators=[Versioned()])
+    def task(x): ...
+"""
+
+
+def labels_of(n: int, **more: Any) -> str:
+    dice = random.Random(5)
+    lines = []
+    for number in range(n):
+        quality = dice.randint(1, 5)
+        row = {"question": f"what is {number}?", "output": "good " * quality + str(number), "human": quality}
+        lines.append(json.dumps({**row, **more}))
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def labels(shell: Shell) -> Path:
+    shell.write("judges.py", JUDGES)
+    return shell.write("labels.jsonl", labels_of(60))
+
+
+def asked(shell: Shell) -> list[str]:
+    log = shell.folder / "asked.log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def calibrate(shell: Shell, judge: str, *more: str, **environ: str) -> Any:
+    arguments = ("calibrate", "labels.jsonl", "--judge", f"judges.py:{judge}", "--human-column", "human")
+    return shell.types(*arguments, *more, **environ)
+
+
+def test_a_judge_that_agrees_with_people_passes_with_exit_0(shell: Shell, labels: Path) -> None:
+    told = calibrate(shell, "counts")
+    assert told.exit_code == 0, told.output
+    assert told.stdout.startswith("PASS")
+    assert len(asked(shell)) == 60
+    assert max(map(len, told.stdout.splitlines())) <= 80
+
+
+def test_a_judge_that_tells_nothing_apart_fails_with_exit_1(shell: Shell, labels: Path) -> None:
+    told = calibrate(shell, "boring", "--json")
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["verdict"]["kind"] == "FAIL"
+
+
+def test_too_few_labels_are_inconclusive_with_exit_1(shell: Shell, labels: Path) -> None:
+    labels.write_text(labels_of(20))
+    told = calibrate(shell, "counts", "--json")
+    assert told.exit_code == 1
+    verdict = json.loads(told.stdout)["verdict"]
+    assert verdict["kind"] == "INCONCLUSIVE"
+    assert verdict["more_labels"] >= 10
+
+
+def test_the_same_command_asks_nothing_twice_and_labels_that_are_added_are_judged_in_addition(
+    shell: Shell, labels: Path
+) -> None:
+    calibrate(shell, "versioned")
+    assert calibrate(shell, "versioned").exit_code == 0
+    assert len(asked(shell)) == 60
+    labels.write_text(labels_of(75, human_2=4))  # and a column that is nobody's business
+    told = calibrate(shell, "versioned", "--json")
+    assert len(asked(shell)) == 75
+    assert json.loads(told.stdout)["figures"]["n_scored"] == 75
+
+
+def test_another_version_of_the_judge_is_another_judge(shell: Shell, labels: Path) -> None:
+    first = json.loads(calibrate(shell, "versioned", "--json").stdout)
+    shell.write("judges.py", JUDGES.replace('evaluator_version: str = "1"', 'evaluator_version: str = "2"'))
+    # In a process of its own: this one has loaded the file.
+    arguments = ("calibrate", "labels.jsonl", "--judge", "judges.py:versioned", "--human-column", "human")
+    second = json.loads(shell.runs(*arguments, "--json").stdout)
+    assert len(asked(shell)) == 120
+    assert first["judge"]["fingerprint"] != second["judge"]["fingerprint"]
+    assert first["run"] != second["run"]
+
+
+def test_a_judge_never_sees_what_people_said(shell: Shell, labels: Path) -> None:
+    calibrate(shell, "versioned")
+    assert set(asked(shell)) == {f"1 what is {number}? None" for number in range(60)}
+    (shell.folder / "asked.log").unlink()
+    calibrate(shell, "versioned", "--map", "metadata=human", "--map", "inputs=question", "--run", "other")
+    assert set(asked(shell)) == {f"1 what is {number}? None" for number in range(60)}
+
+
+def test_what_could_not_be_scored_is_told_and_asked_again(shell: Shell, labels: Path) -> None:
+    told = calibrate(shell, "counts", "--retries", "0", RAISES="7")
+    assert told.exit_code == 1
+    assert "has not scored 6 of 60 items" in " ".join(told.stdout.split())
+    assert "labels.jsonl:8 (ValueError: no idea)" in " ".join(told.stdout.split())
+    again = calibrate(shell, "counts")
+    assert again.exit_code == 0
+    assert len(asked(shell)) == 66
+
+
+def test_a_judge_that_was_killed_goes_on_where_it_was(shell: Shell, labels: Path) -> None:
+    arguments = ("calibrate", "labels.jsonl", "--judge", "judges.py:counts", "--human-column", "human")
+    process = shell.starts(*arguments, "-j", "2", environ={"SLOW": "0.05"})
+    deadline = time.monotonic() + 30
+    while len(asked(shell)) < 20 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    before = len(asked(shell))
+    assert 20 <= before < 60
+    done = shell.runs(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["figures"]["n_scored"] == 60
+    assert len(asked(shell)) <= 60 + 4, "what was in flight or not yet on record is asked again, and no more"
+
+
+def test_an_interrupted_calibration_has_no_verdict_and_says_how_to_go_on(shell: Shell, labels: Path) -> None:
+    told = calibrate(shell, "counts", "--budget-failures", "1", "--retries", "0", RAISES="1")
+    assert told.exit_code == 4, told.output
+    assert "the same command goes on" in told.stderr
+    assert told.stdout == ""
+
+
+def test_an_evaluator_of_a_suite_is_named_by_its_label(shell: Shell, labels: Path) -> None:
+    told = calibrate(shell, "Versioned", "--json")
+    # `Versioned` is a class in the file too; the evaluator of its dataset is meant.
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["judge"]["name"] == "Versioned"
+    refused = calibrate(shell, "Helpful")
+    assert refused.exit_code == 2
+    assert "its evaluators: Versioned" in refused.stderr
+
+
+def test_which_of_several_results_is_meant_can_be_said(shell: Shell, labels: Path) -> None:
+    told = calibrate(shell, "several", "--json")
+    assert json.loads(told.stdout)["judge"]["result"] == "Several_score"
+    told = calibrate(shell, "several", "--result", "short", "--json")
+    assert json.loads(told.stdout)["judge"]["result"] == "short"
+    refused = calibrate(shell, "several", "--result", "long")
+    assert refused.exit_code == 2
+    assert "--result: " in refused.stderr
+
+
+def test_asking_again_probes_whether_the_judge_is_steady(shell: Shell, labels: Path) -> None:
+    told = calibrate(shell, "counts", "--retest", "2", "--json")
+    retest = next(probe for probe in json.loads(told.stdout)["probes"] if probe["name"] == "retest")
+    assert (retest["state"], retest["figures"]["items"], retest["figures"]["same"]) == ("ok", 30, 30)
+    assert len(asked(shell)) == 60 + 2 * 30
+
+
+def test_scores_in_a_column_need_no_judge_and_no_run(shell: Shell) -> None:
+    rows = ["id,anna,ben,model,text"]
+    rows += [f"q{n},{1 + n % 5},{1 + (n + n % 2) % 5},{1 + n % 5},{'word ' * (n % 7)}x" for n in range(80)]
+    shell.write("labels.csv", "\n".join(rows))
+    told = shell.types(
+        *("calibrate", "labels.csv", "--human-column", "anna", "--human-column", "ben"),
+        *("--judge-column", "model", "--map", "output=text", "--json"),
+    )
+    document = json.loads(told.stdout)
+    assert document["figures"]["people"]["raters"] == 2
+    assert document["probes"][0]["figures"]["per_doubling"] is not None
+    assert not (shell.folder / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "no column of people's labels is named"),
+        (("--human-column", "human"), "a judge is either asked, or its scores stand in a column"),
+        (
+            ("--human-column", "human", "--judge", "judges.py:counts", "--judge-column", "x"),
+            "a judge is either asked, or its scores stand in a column",
+        ),
+        (("--human-column", "human", "--judge-column", "x", "--retest", "2"), "--retest is for --judge"),
+        (
+            ("--human-column", "human", "--judge", "judges.py:counts", "--retest-column", "x"),
+            "--retest-column is for --judge-column",
+        ),
+        (("--human-column", "people", "--judge-column", "x"), "no row has the column 'people'"),
+        (("--human-column", "human", "--judge", "judges.py"), "does not name a judge"),
+        (("--human-column", "human", "--judge", "judges.py:nobody"), "has no evaluator 'nobody'"),
+        (
+            ("--human-column", "human", "--judge", "judges.py:counts", "--map", "output=answer"),
+            "there is nothing to judge in 'answer'",
+        ),
+        (("--human-column", "human", "--judge-column", "human"), "is named twice"),
+        (("--human-column", "human", "--judge-column", "output"), "not a number"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_to_do(
+    shell: Shell, labels: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    refused = shell.types("calibrate", "labels.jsonl", *arguments)
+    assert refused.exit_code == 2, refused.output
+    assert told in refused.stderr
+    assert "hint: " in refused.stderr
+    assert asked(shell) == []
+
+
+# Certificates -------------------------------------------------------------------------------------
+
+
+def test_a_certificate_needs_labels_that_are_declared_to_be_peoples(shell: Shell, labels: Path) -> None:
+    refused = calibrate(shell, "versioned", "-o", "v.calibration.json")
+    assert refused.exit_code == 2
+    assert "--labels-are-human" in refused.stderr
+    assert asked(shell) == [], "nothing is paid for before"
+    assert not (shell.folder / "v.calibration.json").exists()
+    told = calibrate(shell, "versioned", "-o", "v.calibration.json", "--labels-are-human")
+    assert told.exit_code == 0
+    certificate = json.loads((shell.folder / "v.calibration.json").read_text())
+    assert certificate["verdict"]["kind"] == "PASS"
+    assert certificate["labels"]["human"] is True
+    assert certificate["judge"]["fingerprint"]
+
+
+def test_a_field_of_the_labels_declares_them_too(shell: Shell, labels: Path) -> None:
+    labels.write_text(labels_of(60, labelled_by="human: anna"))
+    told = calibrate(shell, "versioned", "-o", "v.calibration.json")
+    assert told.exit_code == 0, told.output
+    labels.write_text(labels_of(60, labelled_by="gpt-5.4"))
+    refused = calibrate(shell, "versioned", "-o", "v.calibration.json")
+    assert refused.exit_code == 2
+    assert "was labelled by 'gpt-5.4'" in refused.stderr
+
+
+def test_a_certificate_that_has_no_place_is_refused_before_anything_is_asked(
+    shell: Shell, labels: Path
+) -> None:
+    for place in ("nowhere/v.calibration.json", ".", "v.txt"):
+        refused = calibrate(shell, "versioned", "-o", place, "--labels-are-human")
+        assert refused.exit_code == 2
+    assert asked(shell) == []
+
+
+def test_a_judge_that_does_not_say_what_it_is_gets_no_certificate(shell: Shell, labels: Path) -> None:
+    refused = calibrate(shell, "counts", "-o", "c.calibration.json", "--labels-are-human")
+    assert refused.exit_code == 2
+    assert "evaluator_version" in refused.stderr
