@@ -29,6 +29,7 @@ PROGRAMS = (
     "transport",
     "commands",
     "worktrees",
+    "requirements",
 )
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from paceline.engine.lifecycle import CaseLifecycle
     from paceline.errors import PacelineError
-    from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext
+    from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext, score_requirements
     from paceline.pace.clients import paced_client
     from paceline.pace.slots import slot
     from paceline.ramp.report import RampInterrupted, RampReport
@@ -74,6 +74,7 @@ __all__ = [
     "increment_eval_metric",
     "paced_client",
     "rescore",
+    "score_requirements",
     "set_eval_attribute",
     "slot",
     "tells_tool_calls",
@@ -112,6 +113,7 @@ _HOMES = {
     "increment_eval_metric": "paceline.tasks",
     "paced_client": "paceline.pace.clients",
     "rescore": "paceline.api",
+    "score_requirements": "paceline.evaluators",
     "set_eval_attribute": "paceline.tasks",
     "tells_tool_calls": "paceline.tasks",
     "tool_call": "paceline.tasks",

@@ -45,6 +45,7 @@ from paceline import (
     increment_eval_metric,
     paced_client,
     rescore,
+    score_requirements,
     set_eval_attribute,
     slot,
     tells_tool_calls,
@@ -53,7 +54,15 @@ from paceline import (
     workspace_of,
 )
 from paceline.engine.events import AnyEvent, Gauge
-from paceline.evaluators import Contains, EqualsExpected, EvaluationResult, EvaluatorFailure, instant
+from paceline.evaluators import (
+    Contains,
+    EqualsExpected,
+    EvaluationResult,
+    EvaluatorFailure,
+    RequirementResult,
+    Requirements,
+    instant,
+)
 
 
 @dataclass(frozen=True)
@@ -284,3 +293,18 @@ async def finds_the_ceiling() -> None:
     found.print()
     dataset.ramp_sync(ask, levels="1,2")  # type: ignore[arg-type]
     dataset.ramp_sync(ask, max_concurrency=5)  # refused when it is called: levels take its place
+
+
+async def says_it(answer: str, requirement: str) -> tuple[bool, str]:
+    return requirement in answer, "looked for it"
+
+
+async def checks_requirements() -> None:
+    found = await score_requirements("an answer", ["short", {"id": "x", "text": "true"}], scorer=says_it)
+    assert_type(found.passed, bool)
+    assert_type(found.share, float)
+    assert_type(found.feedback, str)
+    assert_type(found.results, tuple[RequirementResult, ...])
+    Dataset(cases=[case], evaluators=[Requirements(["short"], scorer=says_it, max_concurrency=3)])
+    Dataset(cases=[case], evaluators=[Requirements("task.wanted", "openai:gpt-5.4-mini")])
+    await score_requirements("an answer", 3, scorer=says_it)  # type: ignore[arg-type]

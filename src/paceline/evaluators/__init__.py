@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from paceline.evaluators.matching import PatternTooSlow as PatternTooSlow
     from paceline.evaluators.normalizing import Normalized as Normalized
     from paceline.evaluators.numeric import NumericClose as NumericClose
+    from paceline.evaluators.requirements.alone import score_requirements as score_requirements
+    from paceline.evaluators.requirements.evaluator import Requirements as Requirements
+    from paceline.evaluators.requirements.evaluator import RequirementsUnchecked as RequirementsUnchecked
+    from paceline.evaluators.requirements.results import RequirementResult as RequirementResult
+    from paceline.evaluators.requirements.results import RequirementScores as RequirementScores
     from paceline.evaluators.results import EvaluationResult as EvaluationResult
     from paceline.evaluators.results import EvaluatorFailure as EvaluatorFailure
     from paceline.evaluators.schema import JSONSchema as JSONSchema
@@ -94,12 +99,17 @@ _ROOM_OF = {
     "PatchApplies": "code.changes",
     "PatternTooSlow": "matching",
     "PythonTests": "code.python_tests",
+    "RequirementResult": "requirements.results",
+    "RequirementScores": "requirements.results",
+    "Requirements": "requirements.evaluator",
+    "RequirementsUnchecked": "requirements.evaluator",
     "SpanTreeRecordingError": "base",
     "TestsPass": "code.suites",
     "TextSimilarity": "similarity",
     "ToolCorrectness": "trajectories.tools",
     "TrajectoryMatch": "trajectories.matching",
     "instant": "base",
+    "score_requirements": "requirements.alone",
     "set_default_judge_model": "judges.choosing",
     "tool_calls": "trajectories.sources",
 }

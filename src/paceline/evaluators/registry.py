@@ -45,6 +45,7 @@ BUILT_IN = (
     "OneOf",
     "PatchApplies",
     "PythonTests",
+    "Requirements",
     "TestsPass",
     "TextSimilarity",
     "ToolCorrectness",

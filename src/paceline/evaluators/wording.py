@@ -34,3 +34,15 @@ def kind_of(value: object) -> str:
         return "None"
     name = type(value).__name__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def error_in_words(error: BaseException, *, limit: int = 1_000) -> str:
+    """Type and message of an error that foreign code has raised: bounded, however it resists."""
+    name = getattr(type(error), "__name__", "error")
+    try:
+        message = str.__str__(str(error)).strip()
+    except BaseException as broken:
+        message = f"<no message: its __str__ raised {type(broken).__name__}>"
+    message = message.encode("utf-8", "backslashreplace").decode("utf-8")
+    cut = message if len(message) <= limit else f"{message[: limit - 1]}…"
+    return f"{name}: {cut}" if cut else name
