@@ -78,6 +78,22 @@ def test_tools_that_have_run_are_told_with_what_came_of_them(heard: Heard) -> No
     ]
 
 
+def test_what_people_have_said_stands_between_the_tools_that_have_run(heard: Heard) -> None:
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "Look."}]}]
+    instructions = json.dumps([{"type": "text", "content": "Be brief."}])
+    ask(said=[], told=asked, **{"gen_ai.system_instructions": instructions})
+    run_tool("ls", **{"gen_ai.tool.call.arguments": "{}"})
+    ask(said=[{"type": "text", "content": "One file."}], told=asked)
+    assert [(each["role"], each["content"]) for each in heard() or ()] == [
+        ("system", "Be brief."),
+        ("user", "Look."),
+        ("assistant", ""),
+        ("assistant", ""),
+        ("tool", ""),
+        ("assistant", "One file."),
+    ]
+
+
 def names(messages: list[dict[str, Any]] | None) -> list[str]:
     return [call["name"] for each in messages or () for call in each.get("tool_calls", ())]
 

@@ -37,9 +37,10 @@ class Trajectory:
     def add(self, exchange: Exchange, *, call: int = 0) -> None:
         """One more call; `call` is its number, by which a message says where it was told."""
         here: Counter[bytes] = Counter()
-        goes_on = self._goes_on(exchange.told)
-        for message in exchange.told:
-            self._add(message, here, given=not goes_on)
+        told = [(message, list(_atoms(message))) for message in exchange.told]
+        goes_on = self._goes_on(told)
+        for message, atoms in told:
+            self._add(message, atoms, here, given=not goes_on)
         if exchange.said is None:
             self.unread(call=call, model=exchange.model)
             return
@@ -54,14 +55,14 @@ class Trajectory:
         unread = {"role": "assistant", "content": "", "unread": True}
         self.messages.append({**unread, **_facts(model, call)})
 
-    def _goes_on(self, told: Iterable[Message]) -> bool:
+    def _goes_on(self, told: Iterable[tuple[Message, list[bytes]]]) -> bool:
         """Whether a request goes on with something that was said in this attempt, or may do so."""
-        quoted = (atom for message in told if isinstance(message, Assistant) for atom in _atoms(message))
-        return any(atom in self._said for atom in quoted) or self._unread > 0
+        return self._unread > 0 or any(
+            not self._said.isdisjoint(atoms) for message, atoms in told if isinstance(message, Assistant)
+        )
 
-    def _add(self, message: Message, here: Counter[bytes], *, given: bool) -> None:
+    def _add(self, message: Message, atoms: list[bytes], here: Counter[bytes], *, given: bool) -> None:
         """A message of a request, unless all that it says was told before."""
-        atoms = list(_atoms(message))
         here.update(atoms)
         if all(here[atom] <= self._told[atom] for atom in atoms):
             return

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from paceline.models.messages import Assistant, Message, System, ToolCall, ToolResult, User
-from paceline.models.plain import arguments_of
+from paceline.models.plain import arguments_of, plain_message
 from paceline.trajectory.folding import Trajectory
 from paceline.trajectory.reading import Exchange
 from paceline.trajectory.streams import decoded, dicts, encoded, string
@@ -105,16 +105,25 @@ def _outermost(tools: list[Any]) -> list[Any]:
 def _told_by_tools(in_order: list[Any], tools: list[Any]) -> list[dict[str, Any]]:
     counted = {id(span) for span in tools}
     messages: list[dict[str, Any]] = []
+    told: list[Message] = []
     requests = 0
     for span in in_order:
         if id(span) in counted:
             messages += _tool_run(span, number=len(messages))
         elif _asks_model(span.attributes or {}):
             requests += 1
+            new = [each for each in _asked_by_people(span.attributes) if each not in told]
+            told += new
+            messages += map(plain_message, new)
             said = _said(span.attributes)
             text = said.content if said is not None else ""
             messages.append({"role": "assistant", "content": text, **_facts(span.attributes, requests)})
     return messages
+
+
+def _asked_by_people(attributes: Attributes) -> Iterable[Message]:
+    """What a model was told that neither a model nor a tool has said."""
+    return (each for each in _told(attributes) if isinstance(each, System | User))
 
 
 def _tool_run(span: Any, *, number: int) -> list[dict[str, Any]]:

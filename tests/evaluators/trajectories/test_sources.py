@@ -44,8 +44,9 @@ EVERY = [
 def test_without_a_trajectory_every_evaluator_names_the_ways_to_have_one(evaluator: Any, output: Any) -> None:
     with pytest.raises(NoTrajectory) as refused:
         evaluator.evaluate(finished(output))
-    for way in ("httpx", "gateway", "paceline.tool_call", "messages of OpenAI or Anthropic", "OpenTelemetry"):
+    for way in ("httpx", "gateway", "paceline.tool_call", "OpenAI or Anthropic messages", "OpenTelemetry"):
         assert way in str(refused.value)
+    assert len(f"ArgumentCorrectness: {refused.value}") <= 200, "reports show no more"
 
 
 def test_in_a_run_that_is_an_evaluator_that_failed_and_neither_a_pass_nor_a_zero() -> None:

@@ -11,6 +11,13 @@ import pytest
 
 from paceline import Case, CommandTask
 from paceline.errors import UsageError
+from paceline.evaluators import (
+    ArgumentCorrectness,
+    CalledBefore,
+    MaxModelRequests,
+    NoFailedTools,
+    ToolCorrectness,
+)
 from paceline.sim.scenario import Scenario
 from paceline.sim.server import RunningSim, start_in_thread
 from tests.tasks.command.commands import elsewhere, python, run_of
@@ -53,6 +60,56 @@ def test_calls_of_a_command_belong_to_its_case(elsewhere: Path, sim: RunningSim)
     lines = [json.loads(line) for line in (elsewhere / "run/journal.jsonl").read_text().splitlines()]
     assert sorted(line["case"] for line in lines if line["kind"] == "call") == ["2", "3"]
     assert sim.stats().answered == 2
+
+
+AGENT = """
+import json, os, sys, urllib.request
+tools = [dict(name=name, input_schema=dict(type="object")) for name in ("look", "fix")]
+said = [dict(role="user", content=sys.argv[1])]
+while True:
+    asked = urllib.request.Request(
+        os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
+        json.dumps(dict(model="m", max_tokens=99, messages=said, tools=tools)).encode(),
+        {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"},
+    )
+    answer = json.load(urllib.request.urlopen(asked))
+    said.append(dict(role="assistant", content=answer["content"]))
+    calls = [block for block in answer["content"] if block["type"] == "tool_use"]
+    if not calls:
+        break
+    results = [
+        dict(type="tool_result", tool_use_id=call["id"], content=call["name"] + " done", is_error=False)
+        for call in calls
+    ]
+    said.append(dict(role="user", content=results))
+"""
+TURNS = [
+    {"when": "^Mend it", "call": "look"},
+    {"on_result": True, "when": "look done", "call": "fix", "arguments": {"line": 3}},
+    {"on_result": True, "when": "fix done", "reply": "Mended."},
+]
+
+
+@pytest.mark.slow
+def test_the_tools_of_an_agent_in_a_program_are_judged(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluators = [
+        ToolCorrectness(["look", "fix"]),
+        CalledBefore("look", "fix"),
+        ArgumentCorrectness("fix", {"line": 3}),
+        NoFailedTools(),
+        MaxModelRequests(3),
+    ]
+    with start_in_thread(Scenario.of({"latency": 0, "answers": {"rules": TURNS}})) as sim:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", sim.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", REAL_KEY)
+        task = CommandTask(python(AGENT, "{{ inputs }}"))
+        report: Any = run_of(elsewhere, task, Case(name="a", inputs="Mend it", evaluators=evaluators))
+    (row,) = report.rows
+    assert {name: result.value for name, result in row.assertions.items()} == {
+        type(each).__name__: True for each in evaluators
+    }, row
 
 
 @pytest.mark.slow

@@ -20,11 +20,10 @@ from paceline.models.messages import Assistant
 from paceline.tasks.failures import TaskFailure
 from paceline.trajectory.listed import Step, steps_in
 
-WAYS = (
-    "It comes by itself from model calls that are made through httpx2 or httpx, as the SDKs of OpenAI and "
-    "Anthropic make them, and from those of a command that go by the gateway; else the task tells it with "
-    "paceline.tool_call(...), returns the messages of OpenAI or Anthropic, alone or within its output, or is "
-    "traced by OpenTelemetry in the conventions for generative AI"
+NOBODY_KNOWS = (
+    # Reports show the first 200 characters, the evaluator's name included.
+    "no trajectory is known. Model calls through httpx2, httpx or the gateway tell it, or "
+    "paceline.tool_call(), OpenAI or Anthropic messages in the output, OpenTelemetry spans"
 )
 
 
@@ -40,7 +39,7 @@ def tool_calls(ctx: EvaluatorContext[Any, Any, Any]) -> tuple[Called, ...]:
         which = f"of model call {unread.call}" if unread.call else "of a model call"
         raise NoTrajectory(
             f"the answer {which} is not known, so there may be more tool calls than are on record: it was "
-            "broken off or too long to be kept, or its span does not tell content"
+            "broken off, was too long to be kept, or has a span without content"
         )
     return calls_in(steps)
 
@@ -56,8 +55,8 @@ def model_requests(ctx: EvaluatorContext[Any, Any, Any]) -> int:
         return len(numbered)
     if ctx.trajectory is not None and _on_record(ctx) is not None:
         raise NoTrajectory(
-            "what is on record of this case tells which tools were called, and not how often a model was "
-            "asked: count that in the task with paceline.increment_eval_metric('requests', 1)"
+            "it is known which tools were called, and not how often a model was asked: count that in the "
+            "task with paceline.increment_eval_metric('requests', 1)"
         )
     return len(said)
 
@@ -70,7 +69,7 @@ def _steps(ctx: EvaluatorContext[Any, Any, Any]) -> Sequence[Step]:
     found = _in_output(ctx)
     if found is None:
         if recorded is None:
-            raise NoTrajectory(f"no trajectory is known of this case. {WAYS}")
+            raise NoTrajectory(NOBODY_KNOWS)
         return recorded
     # A conversation that was begun before quotes its old calls in the output, too.
     known = {(call.id, call.name) for call in calls_in(step._replace(given=False) for step in recorded or ())}

@@ -147,8 +147,8 @@ class NoFailedTools(Evaluator[object, object, object]):
         if unknown and self.failed_when is None:
             raise NoTrajectory(
                 f"whether {unknown[0].name!r} has failed is not known: OpenAI's messages have no word for "
-                "it. Name texts of which a failed result holds one, NoFailedTools(failed_when=['Error']), or "
-                "have the task tell its calls with paceline.tool_call(..., error=...)"
+                "it. Say how failures read, NoFailedTools(failed_when=['Error']), or tell calls with "
+                "paceline.tool_call(..., error=...)"
             )
         return EvaluationReason(True)
 
