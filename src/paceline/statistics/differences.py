@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
-from paceline.statistics.interval import CONFIDENCE, Interval
+from paceline.statistics.interval import CONFIDENCE, Interval, student_quantile
 
 
 def mean_interval(
@@ -20,6 +21,25 @@ def mean_interval(
     confidence: float = CONFIDENCE,
 ) -> Interval | None:
     """Where the mean is likely to lie; None where there are fewer than two observations or clusters."""
+    error = standard_error(values, clusters=clusters)
+    if error is None:
+        return None
+    mean, half = fmean(values), student_quantile(error.units - 1, confidence) * error.of_mean
+    return Interval(low=mean - half, high=mean + half, confidence=confidence, n=error.units)
+
+
+class StandardError(NamedTuple):
+    """How far the mean of a sample is spread."""
+
+    of_mean: float
+    units: int
+    """Clusters, or observations where each stands for itself."""
+
+
+def standard_error(
+    values: Sequence[float], *, clusters: Sequence[Hashable] | None = None
+) -> StandardError | None:
+    """The standard error of the mean; None where there are fewer than two observations or clusters."""
     if not values:
         return None
     mean, n = fmean(values), len(values)
@@ -29,16 +49,8 @@ def mean_interval(
     units = len(sums)
     if units < 2:
         return None
-    error = math.sqrt(math.fsum(each * each for each in sums.values()) * units / (units - 1)) / n
-    half = student_quantile(units - 1, confidence) * error
-    return Interval(low=mean - half, high=mean + half, confidence=confidence, n=units)
+    squares = math.fsum(each * each for each in sums.values())
+    return StandardError(math.sqrt(squares * units / (units - 1)) / n, units)
 
 
-def student_quantile(freedom: int, confidence: float) -> float:
-    """Standard errors on either side of a mean that hold the truth this often."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 0.5 + confidence / 2))
-
-
-__all__ = ["mean_interval", "student_quantile"]
+__all__ = ["StandardError", "mean_interval", "standard_error"]
