@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
-from paceline.statistics.differences import mean_interval, student_quantile
-from paceline.statistics.interval import CONFIDENCE, Interval, normal_quantile
+from paceline.statistics.differences import StandardError, mean_interval, standard_error
+from paceline.statistics.interval import CONFIDENCE, Interval, normal_quantile, student_quantile
+from paceline.statistics.power import smallest_mean, smallest_paired
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,6 +66,8 @@ class PairedDifference(msgspec.Struct, frozen=True, kw_only=True):
     """The chance of a difference at least so large, either way, if only chance told the columns apart."""
     test: Test
     """Where that is from."""
+    detectable: float | None
+    """The smallest difference that so many pairs find four times in five; None where it cannot be told."""
 
 
 class SignFlips(NamedTuple):
@@ -93,28 +96,68 @@ def paired_difference(
     if not all(map(math.isfinite, differences)):
         raise ValueError("a difference is not a number: a value is infinite or NaN")
     units = len(differences) if clusters is None else len(set(clusters))
-    test: Test
     binary = _are_binary(first) and _are_binary(second)
     gained, lost = (sum(each == sign for each in differences) for sign in (1, -1))
-    if binary and units == len(differences):
-        p, test = mcnemar(lost, gained), "mcnemar"
-        interval = tango(lost, gained, units, confidence)
-    else:
-        flips = sign_flips(differences, rng, clusters=clusters)
-        p, test = flips.p, "sign flips" if flips.draws is None else "sampled sign flips"
-        of = _yes_or_no_in_clusters if binary else _graded
-        interval = of(differences, clusters, confidence)
+    judged = (
+        _alone(lost, gained, units, confidence)
+        if binary and units == len(differences)
+        else _together(differences, clusters, rng, confidence, binary=binary)
+    )
     return PairedDifference(
         n=len(differences),
         units=units,
         first=fmean(first),
         second=fmean(second),
         difference=fmean(differences),
-        interval=interval,
+        interval=judged.interval,
         only_first=lost if binary else None,
         only_second=gained if binary else None,
-        p=p,
-        test=test,
+        p=judged.p,
+        test=judged.test,
+        detectable=judged.detectable,
+    )
+
+
+class _Judged(NamedTuple):
+    p: float
+    test: Test
+    interval: Interval | None
+    detectable: float | None
+
+
+def _alone(lost: int, gained: int, n: int, confidence: float) -> _Judged:
+    """Pairs of yes and no, each for itself."""
+    return _Judged(
+        mcnemar(lost, gained),
+        "mcnemar",
+        tango(lost, gained, n, confidence),
+        smallest_paired(n, (lost + gained) / n, confidence=confidence),
+    )
+
+
+def _together(
+    differences: Sequence[float],
+    clusters: Sequence[Hashable] | None,
+    rng: np.random.Generator,
+    confidence: float,
+    *,
+    binary: bool,
+) -> _Judged:
+    """Graded pairs, or pairs in clusters."""
+    flips, error = (
+        sign_flips(differences, rng, clusters=clusters),
+        standard_error(differences, clusters=clusters),
+    )
+    interval = None
+    if error is not None and binary:
+        interval = _yes_or_no_in_clusters(differences, error, confidence)
+    elif error is not None and error.of_mean:  # without spread it would be a point, which claims too much
+        interval = mean_interval(differences, clusters=clusters, confidence=confidence)
+    return _Judged(
+        flips.p,
+        "sign flips" if flips.draws is None else "sampled sign flips",
+        interval,
+        smallest_mean(*error, confidence=confidence) if error is not None else None,
     )
 
 
@@ -168,37 +211,20 @@ def _variance(lost: float, gained: float, n: float, difference: float) -> float:
     return max(0.0, 2 * share + difference * (1 - difference))
 
 
-def _yes_or_no_in_clusters(
-    differences: Sequence[float], clusters: Sequence[Hashable] | None, confidence: float
-) -> Interval | None:
+def _yes_or_no_in_clusters(differences: Sequence[float], error: StandardError, confidence: float) -> Interval:
     """The score interval of as many pairs as the sample is worth, by the spread between clusters.
 
     Where they do not differ, nothing tells what a repeat is worth, and clusters are counted.
     """
-    sums, n = list(_sums(differences, clusters).values()), len(differences)
-    units, mean = len(sums), fmean(differences)
-    if units < 2:
-        return None
-    sizes = list(Counter(clusters if clusters is not None else range(n)).values())
-    squares = sum((each - mean * size) ** 2 for each, size in zip(sums, sizes, strict=True))
-    error = squares * units / (units - 1) / n**2
+    n, mean, units = len(differences), fmean(differences), error.units
     gained, lost = (sum(each == sign for each in differences) / n for sign in (1, -1))
     plain = gained + lost - mean * mean
-    worth = min(float(n), plain / error) if error > 0 else float(units)
+    worth = min(float(n), plain / error.of_mean**2) if error.of_mean else float(units)
     z = student_quantile(units - 1, confidence)
-    found = _score_interval(lost * worth, gained * worth, worth, z, confidence)
-    return msgspec.structs.replace(found, n=min(float(units), worth))
+    return _score_interval(lost * worth, gained * worth, worth, z, confidence)
 
 
 # Graded
-
-
-def _graded(
-    differences: Sequence[float], clusters: Sequence[Hashable] | None, confidence: float
-) -> Interval | None:
-    found = mean_interval(differences, clusters=clusters, confidence=confidence)
-    # Without spread it would be a point, which claims more than anyone knows.
-    return found if found is not None and found.low < found.high else None
 
 
 def sign_flips(
