@@ -1,69 +1,12 @@
-"""pass@k: held against its definition, against published code's values, and told by reports."""
+"""Repeats, as reports tell of them."""
 
 from __future__ import annotations
 
-import math
-from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from paceline import Case, Dataset
-from paceline.report.repeats import all_pass_at_k, average_pass_at_k, pass_at_k
-
-
-@st.composite
-def tries(draw: st.DrawFn) -> tuple[int, int, int]:
-    n = draw(st.integers(1, 9))
-    return n, draw(st.integers(0, n)), draw(st.integers(1, n))
-
-
-@given(tries())
-def test_it_is_the_share_of_choices_in_which_one_passes(told: tuple[int, int, int]) -> None:
-    n, passed, k = told
-    choices = list(combinations(range(n), k))
-    lucky = [choice for choice in choices if min(choice) < passed]
-    assert pass_at_k(n, passed, k) == pytest.approx(len(lucky) / len(choices))
-
-
-@given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
-def test_it_stays_a_probability_however_many_tries_there_are(told: tuple[int, int, int]) -> None:
-    value = pass_at_k(*told)
-    assert 0.0 <= value <= 1.0
-    assert (value > 0) is (told[1] > 0)
-
-
-def test_one_try_is_the_share_that_passed() -> None:
-    assert pass_at_k(10, 3, 1) == pytest.approx(0.3)
-
-
-def test_the_plain_share_would_make_another_number_of_it() -> None:
-    assert pass_at_k(20, 4, 10) == pytest.approx(1 - math.comb(16, 10) / math.comb(20, 10))
-    assert pass_at_k(20, 4, 10) > 1 - 0.8**10 + 0.05
-
-
-@pytest.mark.parametrize("wrong", [(0, 0, 1), (3, 4, 1), (3, -1, 1), (3, 1, 4), (3, 1, 0)])
-def test_more_than_there_were_is_refused(wrong: tuple[int, int, int]) -> None:
-    with pytest.raises(ValueError, match="cannot be had"):
-        pass_at_k(*wrong)
-
-
-def test_the_average_is_over_cases_and_says_over_how_many() -> None:
-    found = average_pass_at_k([(1, 2), (0, 2), (1, 1)], 2)
-    assert found is not None
-    assert (found.value, found.n_cases) == (0.5, 2)
-    assert average_pass_at_k([(1, 2)], 3) is None
-    assert average_pass_at_k([], 1) is None
-
-
-def test_without_repeats_there_is_nothing_to_tell() -> None:
-    assert all_pass_at_k([(1, 1), (0, 1)]) == []
-    assert [each.k for each in all_pass_at_k([(1, 12), (0, 12)])] == [1, 2, 5, 10]
-
-
-# ---- as reports tell it ----
 
 
 def answering(repeats: dict[str, list[str]]) -> Dataset[str, str, None]:

@@ -23,7 +23,7 @@ from paceline.report.spending import TOKENS, Amount, Spending
 KEYS: Final[dict[str, str]] = {
     "pass_rate": "passed / (expected − unasserted): failures, open and never begun cases count as not passed",
     "pass_rate_interval": "95 % interval of pass_rate: low, high, confidence, and n, the independent "
-    "observations behind it (at most the different cases where cases repeat); null while keys are not run",
+    "observations behind it (by the spread between cases where these repeat); null while keys are not run",
     "pass_rate_of": "the denominator of pass_rate",
     "pass_rate_completed": "passed / (passed + not passed): of those that were scored",
     "pass_rate_completed_interval": "its 95 % interval",
@@ -33,7 +33,8 @@ KEYS: Final[dict[str, str]] = {
     "pass_rate_run_interval": "its 95 % interval",
     "pass_rate_run_of": "its denominator",
     "pass_at_k": "where cases repeat, and the run is whole: k, value (the chance that at least one of k "
-    "tries passes, estimated without bias, a mean over cases), n_cases",
+    "tries passes, estimated without bias, a mean over cases), interval, n_cases",
+    "pass_hat_k": "the same of pass^k, the chance that all of k tries pass",
     "coverage": "scored / expected",
     "error_rate": "ended without being scored / ended; of both, cancelled and skipped_budget are left out",
     "timeout_rate": "timed out / ended, with the denominator of error_rate",
@@ -174,6 +175,7 @@ def _passing(figures: Figures) -> dict[str, Any]:
         "pass_rate_run_interval": msgspec.to_builtins(figures.passed_of_run.interval),
         "pass_rate_run_of": figures.passed_of_run.of,
         "pass_at_k": msgspec.to_builtins(figures.pass_at),
+        "pass_hat_k": msgspec.to_builtins(figures.pass_hat),
         "coverage": figures.coverage,
         "error_rate": figures.error_rate,
         "timeout_rate": figures.timeout_rate,

@@ -23,9 +23,9 @@ from typing import Literal
 import msgspec
 
 from paceline.journal.records import PoolEnd
-from paceline.report.repeats import PassAt
 from paceline.report.spending import Spending
 from paceline.statistics.proportions import Interval
+from paceline.statistics.repeats import PassAt
 
 Verdict = Literal["empty", "incomplete", "errors", "complete"]
 """No key at all; some without an outcome; some ended without being scored; all scored."""
@@ -220,10 +220,12 @@ class Figures(_Facts, frozen=True, kw_only=True):
     passed_of_scored: Proportion
     """Of those completed."""
     pass_at: list[PassAt]
-    """What repeats say: the chance that one of k tries passes.
+    """pass@k, what repeats say: the chance that one of k tries passes.
 
     Empty without repeats, with variants, and while the run is not whole.
     """
+    pass_hat: list[PassAt]
+    """pass^k: the chance that all of k tries pass. Empty where that is."""
     coverage: float | None
     """Scored, as a share of those expected."""
     error_rate: float | None

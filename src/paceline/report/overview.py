@@ -8,7 +8,7 @@ Knows figures. Knows nothing of terminals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from paceline.report.figures import (
@@ -22,6 +22,7 @@ from paceline.report.reckoning import NOT_RUN
 from paceline.report.spending import Amount, Spending
 from paceline.report.text import UNKNOWN, counted, dollars, percent, seconds, short, times
 from paceline.statistics.proportions import Interval
+from paceline.statistics.repeats import PassAt
 
 _VALUES_FOR: Final = {"p50": 1, "p90": 10, "p95": 20, "p99": 100}
 """Values that a quantile takes: with fewer it is their maximum by another name."""
@@ -182,9 +183,13 @@ def _repeats(figures: Figures) -> Iterator[tuple[str, str]]:
         why = "those of one case are not independent, so intervals go by the different cases"
         yield "Repeats", f"{told}; {why}"
     if figures.pass_at:
-        told = ", ".join(f"pass@{each.k} {percent(each.value)}" for each in figures.pass_at)
         cases = counted(min(each.n_cases for each in figures.pass_at), "case")
-        yield "pass@k", f"{told}: at least one of k tries passes, over {cases}"
+        yield "pass@k", f"{_chances('pass@', figures.pass_at)}: at least one of k tries passes, over {cases}"
+        yield "pass^k", f"{_chances('pass^', figures.pass_hat)}: all of k tries pass"
+
+
+def _chances(name: str, found: Sequence[PassAt]) -> str:
+    return ", ".join(f"{name}{each.k} {percent(each.value)}" for each in found)
 
 
 def _rate(proportion: Proportion, remark: str) -> str:

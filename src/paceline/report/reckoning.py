@@ -31,7 +31,6 @@ from paceline.report.findings import Labels
 from paceline.report.limits import limits_of
 from paceline.report.quantiles import spread
 from paceline.report.rehearsal import predicted
-from paceline.report.repeats import PassAt, all_pass_at_k
 from paceline.report.table import (
     CODES,
     CODES_WITH_OUTPUT,
@@ -45,6 +44,7 @@ from paceline.report.table import (
 )
 from paceline.report.traffic import calls_in_all, pools_of
 from paceline.statistics.proportions import clustered, wilson
+from paceline.statistics.repeats import by_tries, pass_at_k, pass_hat_k
 
 MAX_GROUPS = 50
 """Causes of failure that are listed; the others are counted."""
@@ -197,6 +197,8 @@ def _passing(table: Table, expected: int, *, whole: bool) -> dict[str, Any]:
         if not whole:
             headline = _without_interval(headline, of=expected - verdicts[UNASSERTED])
             of_run = _proportion(table, _COUNTING, leaving_out=CODES_NOT_RUN)
+    # Several variants are several answers, and no average of them is one.
+    tries = tries_of(table) if whole and table.groups is not None and not any(table.variants) else []
     return {
         "n_passed": verdicts[PASSED],
         "n_not_passed": verdicts[NOT_PASSED],
@@ -204,15 +206,9 @@ def _passing(table: Table, expected: int, *, whole: bool) -> dict[str, Any]:
         "passed": headline,
         "passed_of_run": of_run,
         "passed_of_scored": _proportion(table, _ASSERTED),
-        "pass_at": _pass_at(table) if whole else [],
+        "pass_at": by_tries(tries, pass_at_k),
+        "pass_hat": by_tries(tries, pass_hat_k),
     }
-
-
-def _pass_at(table: Table) -> list[PassAt]:
-    """What repeats say; several variants are several answers, and no average of them is one."""
-    if table.groups is None or any(table.variants):
-        return []
-    return all_pass_at_k(tries_of(table))
 
 
 def tries_of(table: Table) -> list[tuple[int, int]]:

@@ -34,11 +34,11 @@ from paceline.report.document import document
 from paceline.report.figures import Figures, Verdict
 from paceline.report.reading import Reader, Rows
 from paceline.report.reckoning import expected_keys, figures_of, tries_of
-from paceline.report.repeats import average_pass_at_k
 from paceline.report.results import WITH_OUTPUT
 from paceline.report.rows import ReportCase, ReportCaseFailure, Row
 from paceline.report.table import CODES_WITH_OUTPUT, OPEN, fold
 from paceline.report.terminal import Shown, render, show
+from paceline.statistics.repeats import Chance, average, pass_at_k, pass_hat_k
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -168,9 +168,16 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
         From as many repeats as there are, without bias. None while the run is not whole, of several variants,
         and where no case has k repeats.
         """
+        return self._by_tries(k, pass_at_k)
+
+    def pass_hat_k(self, k: int) -> float | None:
+        """The chance that all of k tries pass, on average over cases (pass^k of tau-bench); None likewise."""
+        return self._by_tries(k, pass_hat_k)
+
+    def _by_tries(self, k: int, chance: Chance) -> float | None:
         if self.verdict in ("empty", "incomplete") or any(self._table.variants):
             return None
-        found = average_pass_at_k(tries_of(self._table), k)
+        found = average(tries_of(self._table), k, chance)
         return found.value if found is not None else None
 
     @cached_property
