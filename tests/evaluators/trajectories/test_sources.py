@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,6 +73,7 @@ def test_the_record_goes_before_the_output() -> None:
 
 def test_an_empty_record_says_that_no_tool_was_called() -> None:
     assert names(trajectory=[]) == []
+    assert names(trajectory=[], output=openai(of("f"))) == []
 
 
 def test_a_record_that_tells_of_no_tool_is_filled_up_from_the_output() -> None:
@@ -104,6 +106,31 @@ def test_an_answer_that_is_not_known_makes_the_tool_calls_unknown() -> None:
     unread = [*recorded(of("f")), {"role": "assistant", "content": "", "unread": True, "call": 7}]
     with pytest.raises(NoTrajectory, match="the answer of model call 7 is not known"):
         names(trajectory=unread)
+
+
+def test_all_of_them_can_be_named_in_a_file_and_are_written_there_again(tmp_path: Path) -> None:
+    text = """
+cases: [{inputs: 1}]
+evaluators:
+- ToolCorrectness: [search, fetch]
+- ToolCorrectness: {expected_tools: [search], allow_extra: true}
+- TrajectoryMatch: {expected_trajectory: [search], order: exact, threshold: 0.5}
+- ArgumentCorrectness: {tool_name: search, expected_arguments: {q: x}, occurrence: 1}
+- ArgumentCorrectness: {tool_name: search, expected_arguments: {}, occurrence: last, match_mode: exact}
+- MaxToolCalls: 3
+- MaxModelRequests: 2
+- NoFailedTools
+- NoFailedTools: {tools: [search], failed_when: [Error]}
+- CalledBefore: {first: search, then: fetch, only_if_called: true}
+- ForbiddenTools: [rm]
+- AcceptedCalls
+- AcceptedCalls: {accepted: [{search: {q: [x, ""]}}], tools: [{name: search}]}
+"""
+    dataset: Dataset[Any, Any, Any] = Dataset.from_text(text)
+    assert {type(each) for each in dataset.evaluators} == {type(each) for each in EVERY}
+    dataset.to_file(tmp_path / "again.yaml")
+    again: Dataset[Any, Any, Any] = Dataset.from_file(tmp_path / "again.yaml")
+    assert again.evaluators == dataset.evaluators
 
 
 # How often a model was asked

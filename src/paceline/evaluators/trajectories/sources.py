@@ -64,8 +64,8 @@ def model_requests(ctx: EvaluatorContext[Any, Any, Any]) -> int:
 def _steps(ctx: EvaluatorContext[Any, Any, Any]) -> Sequence[Step]:
     """The trajectory: what is on record, unless that tells of no tool and the output does."""
     recorded = _on_record(ctx)
-    if recorded is not None and calls_in(recorded):
-        return recorded
+    if recorded is not None and (not recorded or calls_in(recorded)):
+        return recorded  # an empty one says itself that there was nothing
     found = _in_output(ctx)
     if found is None:
         if recorded is None:
