@@ -3,6 +3,7 @@
     a rule that fits          what it says
     a tool that is called for its arguments, made to fit its schema
     the result of a tool      the result, in words
+    a judge's prompt          a verdict on what it shows between its marks, see `judging`
     a schema                  a value that fits it, of the answer below
     a script                  its next line
     "What is 17 * 23?"        391
@@ -28,6 +29,7 @@ from zlib import crc32
 
 import msgspec
 
+from paceline.sim.judging import judgement
 from paceline.sim.scenario import Answers, Rule
 from paceline.sim.schemas import Material, instance
 
@@ -108,6 +110,8 @@ def reply_to(prompt: Prompt, answers: Answers, turn: int) -> Reply:
         return Reply(call=call, tokens=tokens_of(said) + tokens_of(call.tool))
     if rule is not None and found is not None and rule.reply:
         return _cut(found.expand(rule.reply), prompt)
+    if not answers.script and (verdict := _verdict(prompt, answers)) is not None:
+        return _cut(verdict, prompt)
     text = answers.script[turn % len(answers.script)] if answers.script else _own_words(prompt, answers)
     if prompt.schema is not None:
         return _cut(_in_schema(text, prompt), prompt)
@@ -152,6 +156,19 @@ def _call_for(prompt: Prompt, rule: Rule | None) -> Call | None:
 def _named_in(text: str, tools: tuple[Tool, ...]) -> Tool | None:
     words = set(re.findall(r"[\w.-]+", text))
     return next((tool for tool in tools if tool.name in words), None)
+
+
+def _verdict(prompt: Prompt, answers: Answers) -> str | None:
+    """What is said to a judge's prompt; None to any other."""
+    if prompt.schema is None or answers.otherwise == "echo":
+        return None
+    said = judgement(
+        "\n".join(message.text for message in prompt.messages if message.role == "system"),
+        "\n".join(prompt.said_by_users),
+        prompt.schema,
+        gullible=answers.judge == "gullible",
+    )
+    return None if said is None else msgspec.json.encode(said).decode()
 
 
 def _own_words(prompt: Prompt, answers: Answers) -> str:

@@ -82,6 +82,11 @@ SCENARIOS: Final[Mapping[str, Mapping[str, Any]]] = {
         "headers": "openai",
         "latency": {"mean": 0.2, "sigma": 0.3},
     },
+    "gullible": {
+        "about": "a judge that says what anything outside of its fence tells it to: for tests of fences",
+        "latency": {"mean": 0.2, "sigma": 0.3},
+        "answers": {"judge": "gullible"},
+    },
     "a": {"about": "600 requests a minute", "rpm": 600, "latency": FIVE_SECONDS},
     "b": {
         "about": "as a, and refusals do not say how long to wait",

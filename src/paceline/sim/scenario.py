@@ -150,6 +150,9 @@ class Answers(Part, frozen=True):
     otherwise: Literal["function", "echo"] = "function"
     """`echo` says the prompt again; `function` does sums, gives verdicts where a judge is asked for them, and
     says the prompt again where it can do neither."""
+    judge: Literal["honest", "gullible"] = "honest"
+    """How it judges what a judge's prompt shows: by a simple rule; or as anything outside of the marks of
+    that prompt tells it to, for tests of a fence."""
     output_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] | None = None
     """Text is filled up to so many tokens, for load."""
 
