@@ -83,6 +83,7 @@ class EvaluateOptions(TypedDict, total=False):
     drain_timeout: float
     evaluator_concurrency: int | None
     judge_model: str | None
+    judge_aliases: Mapping[str, str] | None
     budget: Budget | Mapping[str, Any] | None
     order: Order
     variants: Mapping[str, Task] | None
@@ -163,6 +164,8 @@ class Options:
     hook_timeout: float | None = 300.0
     drain_timeout: float = 60.0
     evaluator_concurrency: int | None = None
+    judge_aliases: Mapping[str, str] | None = None
+    """Other names of models that judge, such as turing_small; None is the setting of this name."""
     judge_model: str | None = None
     """The model that judges where neither the judge nor `set_default_judge_model` names one; None is the
     setting of this name."""
@@ -234,6 +237,16 @@ def _is_retry(given: object) -> bool:
         numbers = ("attempts", "base", "cap", "longest_asked")
         return all(_is_number(given[name]) for name in numbers if name in given)
     return isinstance(given, bool) or (type(given) is int and given >= 0) or callable(_of(given, "wait"))
+
+
+def _is_aliases(given: object) -> bool:
+    from paceline.setting_kinds import aliases
+
+    try:
+        aliases(given)
+    except (ValueError, TypeError):
+        return False
+    return isinstance(given, Mapping)
 
 
 def _is_limits(given: object) -> bool:
@@ -381,6 +394,11 @@ _WISHES: Final[dict[str, _Wish]] = {
         _optional(_is_count), "a whole number from 1 up, or None", "None is as many as cases"
     ),
     "judge_model": _text("judge_model", "openai:gpt-5.4-mini"),
+    "judge_aliases": _Wish(
+        _optional(_is_aliases),
+        "a mapping of names to models",
+        "judge_aliases={'turing_small': 'openai:gpt-5.4-mini'}",
+    ),
     "budget": _Wish(
         _optional(_is_budget),
         "a mapping of numbers above 0",

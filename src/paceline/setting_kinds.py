@@ -212,6 +212,16 @@ def _named(given: object) -> str:
     return given.strip()
 
 
+def aliases(given: object) -> dict[str, str]:
+    """Other names for models; `{"turing_small": "openai:gpt-5.4-mini"}`. None has a colon, as models have."""
+    if isinstance(given, str):
+        given = json.loads(given)
+    read = {str(name).strip(): _named(each) for name, each in _mapping(given).items()}
+    if any(not name or ":" in name for name in read):
+        raise ValueError(given)
+    return read
+
+
 def one_of(*words: str) -> Kind:
     def read(given: object) -> str:
         if (word := str(given).strip().lower()) not in words:
@@ -267,6 +277,12 @@ MODEL: Final = Kind(
     "the name of a model such as openai:gpt-5.4-mini, or none",
     or_nothing(_named),
     {"type": ["string", "null"], "examples": ["openai:gpt-5.4-mini", "sim"]},
+)
+ALIASES: Final = Kind(
+    "JSON",
+    "a mapping of names to models, such as turing_small to openai:gpt-5.4-mini",
+    aliases,
+    {"type": "object", "additionalProperties": {"type": "string"}},
 )
 PATH: Final = Kind("DIRECTORY", "a path", _path, {"type": "string"})
 RATE: Final = Kind(

@@ -28,6 +28,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
 
 from paceline.errors import SettingsError
 from paceline.setting_kinds import (
+    ALIASES,
     COUNT,
     DEADLINE,
     DOLLARS,
@@ -103,6 +104,12 @@ class Setting:
 SETTINGS: Final = (
     Setting("max_concurrency", WIDTH, "auto", "Cases in progress at once, setup to teardown.", short="-j"),
     Setting("judge_model", MODEL, None, "The model that judges where no other is named."),
+    Setting(
+        "judge_aliases",
+        ALIASES,
+        {},
+        "Other names of models that judge: turing_flash, turing_small, turing_large, or any of your own.",
+    ),
     Setting("evaluator_concurrency", LIMIT, None, "Evaluator calls at once; none: as many as cases."),
     Setting("repeat", COUNT, 1, "How often each case is run.", short="-k"),
     Setting("window", LIMIT, None, "Calls in flight at most to each model; none: as many as it bears."),

@@ -79,7 +79,7 @@ class Conductor:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.options = options = job.options
-        with judging_with(options.judge_model):
+        with judging_with(options.judge_model, options.judge_aliases):
             self.evaluators = prepare(job.evaluators)
         self.clock = SystemClock()
         self.gauge = Gauge()
@@ -177,7 +177,7 @@ class Conductor:
         """With the keys that are not needed where no provider is asked, and that clients insist on; and with
         the model that judges."""
         unasked = bool(self.options.rehearse) or self.options.replay == "always"
-        with judging_with(self.options.judge_model):
+        with judging_with(self.options.judge_model, self.options.judge_aliases):
             asked = [each.model for each in asked_by(self.job.evaluators)]
             tasks = [task.call for task in self.job.tasks.values()]
             with stand_in_keys(unasked, key_variables([*tasks, *asked])):
