@@ -187,3 +187,49 @@ def test_a_script_ends_by_itself_and_keeps_what_it_learned(here: Loopback, tmp_p
         )
         assert (run.returncode, run.stderr) == (0, "")
     assert len(here.asked) == 6
+
+
+# Calls of ours, whoever has made their clients -----------------------------------------------------
+
+
+def test_within_paced_here_calls_of_any_client_go_through_a_door_of_their_own(here: Loopback) -> None:
+    async def ask() -> None:
+        async with httpx2.AsyncClient() as client:
+            with clients.paced_here():
+                await client.post(f"{here.url}/v1/chat/completions", json=ASKED)
+            await client.post(f"{here.url}/v1/chat/completions", json=ASKED)
+
+    asyncio.run(ask())
+    (door,) = own_doors()
+    assert accepted(door) == 1, "only the first of the two"
+
+
+def test_calls_that_others_make_meanwhile_are_left_alone(here: Loopback) -> None:
+    async def ask(client: httpx2.AsyncClient) -> None:
+        await client.post(f"{here.url}/v1/chat/completions", json=ASKED)
+
+    async def program() -> None:
+        async with httpx2.AsyncClient() as client:
+            others = asyncio.create_task(ask(client))
+            with clients.paced_here():
+                await ask(client)
+                await others
+
+    asyncio.run(program())
+    (door,) = own_doors()
+    assert accepted(door) == 1
+
+
+def test_within_a_run_its_door_prevails_over_paced_here(here: Loopback) -> None:
+    desk = Desk()
+    door = Door(desk)
+
+    async def ask() -> None:
+        async with httpx2.AsyncClient() as client:
+            with install(door), clients.paced_here():
+                await client.post(f"{here.url}/v1/chat/completions", json=ASKED)
+
+    asyncio.run(ask())
+    assert own_doors() == []
+    assert accepted(door) == 1
+    desk.close()

@@ -3,6 +3,9 @@
     client = OpenAI(http_client=paced_client())
     client = AsyncAnthropic(http_client=paced_client(httpx2.AsyncClient, limits={"rpm": 600}))
 
+    with paced_here():          # for code of ours whose clients are made elsewhere
+        await model.ask(...)
+
 Within a run their calls go through the door of the run, and are counted and recorded like those of any other
 client. Where there is none, they go through one of their own: what they learn is kept for the next run, and
 their pools are shared with whoever runs now on this machine.
@@ -17,7 +20,8 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
@@ -27,7 +31,7 @@ import msgspec
 from paceline.errors import UsageError
 from paceline.pace.door import Door
 from paceline.pace.opening import Opening, stated
-from paceline.pace.transport import LIBRARIES, OWN, stand, stand_down
+from paceline.pace.transport import LIBRARIES, OWN, own_here, stand, stand_down
 
 if TYPE_CHECKING:
     import httpx2
@@ -76,6 +80,18 @@ def paced_client(
     stand()
     weakref.finalize(client, stand_down).atexit = False
     return client
+
+
+@contextmanager
+def paced_here(limits: Mapping[str, Any] | None = None) -> Iterator[None]:
+    """Within, calls of models that this code makes and awaits are paced, whatever client makes them."""
+    token = own_here.set(partial(_own_doors.get, *stated(limits)))
+    stand()
+    try:
+        yield
+    finally:
+        stand_down()
+        own_here.reset(token)
 
 
 def _mark(own: partial[Door], *, is_async: bool) -> Any:

@@ -69,8 +69,12 @@ def current_door() -> Door | None:
     return door if door in _doors else _doors[-1]
 
 
+own_here: Final[ContextVar[DoorOf | None]] = ContextVar("paceline_own_door", default=None)
+"""Through which door calls go that are made here, where there is no run."""
+
+
 def _door_for(request: Any) -> Door | None:
-    own: DoorOf | None = request.extensions.get(OWN)
+    own: DoorOf | None = request.extensions.get(OWN) or own_here.get()
     return current_door() or (own() if own is not None else None)
 
 
