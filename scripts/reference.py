@@ -26,6 +26,7 @@ import paceline.cli
 from paceline.cli.group import COMMANDS
 from paceline.cli.group import paceline as program
 from paceline.cli.options import NOT_FOR_RUNS
+from paceline.evaluators.templates.listing import TemplateInfo, templates
 from paceline.report.document import KEYS
 from paceline.settings import BY_NAME, SETTINGS, Setting, as_written
 from paceline.sim.builtin import SCENARIOS
@@ -37,6 +38,7 @@ PAGES: Final = (
     "docs/settings.md",
     "docs/reference/cli.md",
     "docs/reference/report-json.md",
+    "docs/reference/templates.md",
     "docs/how-to/simulated-provider.md",
 )
 PLACE: Final = re.compile(r"<!-- reference:(?P<name>[\w-]+) -->\n.*?<!-- /reference:(?P=name) -->", re.DOTALL)
@@ -130,6 +132,43 @@ def _option(option: click.Option) -> tuple[str, str]:
 def report_keys() -> str:
     """Every key of a report in JSON."""
     return table(("key", "means"), ((f"`{key}`", meaning) for key, meaning in KEYS.items()))
+
+
+# Templates ----------------------------------------------------------------------------------------
+
+
+def _listed(judged_by: str) -> Iterator[TemplateInfo]:
+    return (each for each in templates() if each.judged_by == judged_by)
+
+
+def _arguments(info: TemplateInfo) -> str:
+    required = [f"`{name}`" for name in info.required]
+    optional = [f"`{name}`?" for name in info.optional]
+    return ", ".join((*required, *optional))
+
+
+def templates_of_code() -> str:
+    """Every template that code judges."""
+    rows = ((f"`{each.name}`", _arguments(each), each.output or "", each.about) for each in _listed("code"))
+    return table(("template", "takes", "output", "says"), rows)
+
+
+def templates_of_judges() -> str:
+    """Every template that a model judges, with its labels where it has some."""
+    rows = []
+    for each in _listed("model"):
+        labels = f" One of: {', '.join(each.choices)}." if each.choices else ""
+        rows.append((f"`{each.name}`", _arguments(each), each.output or "", f"{each.about}{labels}"))
+    return table(("template", "takes", "output", "says"), rows)
+
+
+def templates_unsupported() -> str:
+    """Every template that is known by name only."""
+    rows = (
+        (f"`{each.name}`", each.about.removeprefix("Not supported: ").removesuffix("."), each.instead)
+        for each in _listed("nobody")
+    )
+    return table(("template", "is not supported because", "instead"), rows)
 
 
 # Scenarios of the simulated provider --------------------------------------------------------------
@@ -232,6 +271,9 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "exit-codes": exit_codes,
     "commands": commands,
     "report-keys": report_keys,
+    "templates-of-code": templates_of_code,
+    "templates-of-judges": templates_of_judges,
+    "templates-unsupported": templates_unsupported,
     "scenarios": scenarios,
     "scenario-fields": scenario_fields,
     "sim-stats": stats,

@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "rm": "Remove runs.",
     "sim": "Serve a simulated provider of models.",
     "gateway": "Pace and record the model calls of any program.",
+    "templates": "List what can be judged by name.",
     "config": "Show all settings, and where each value came from.",
     "demo": "Run 200 cases, kill the run half way, resume it.",
 }

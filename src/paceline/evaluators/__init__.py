@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from paceline.evaluators.schema import JSONSchema as JSONSchema
     from paceline.evaluators.similarity import TextSimilarity as TextSimilarity
     from paceline.evaluators.structure import JSONEquals as JSONEquals
+    from paceline.evaluators.templates.evaluator import Template as Template
     from paceline.evaluators.trajectories.accepted import AcceptedCalls as AcceptedCalls
     from paceline.evaluators.trajectories.arguments import ArgumentCorrectness as ArgumentCorrectness
     from paceline.evaluators.trajectories.calls import Called as Called
@@ -104,6 +105,7 @@ _ROOM_OF = {
     "Requirements": "requirements.evaluator",
     "RequirementsUnchecked": "requirements.evaluator",
     "SpanTreeRecordingError": "base",
+    "Template": "templates.evaluator",
     "TestsPass": "code.suites",
     "TextSimilarity": "similarity",
     "ToolCorrectness": "trajectories.tools",

@@ -46,6 +46,7 @@ BUILT_IN = (
     "PatchApplies",
     "PythonTests",
     "Requirements",
+    "Template",
     "TestsPass",
     "TextSimilarity",
     "ToolCorrectness",
