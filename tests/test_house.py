@@ -30,6 +30,7 @@ ROOMS = (
     "service",
     "paceline",  # __init__.py, which exports the facade
     "api",
+    "standalone",
     "delivery",
     "cluster",
     "ramp",

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from paceline.engine.lifecycle import CaseLifecycle
     from paceline.errors import PacelineError
     from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext, score_requirements
+    from paceline.evaluators.templates.listing import templates
     from paceline.pace.clients import paced_client
     from paceline.pace.slots import slot
     from paceline.ramp.report import RampInterrupted, RampReport
     from paceline.report import EvaluationReport, Report
+    from paceline.standalone import EvalResult, aevaluate
     from paceline.suite import Suite
     from paceline.tasks import (
         CommandTask,
@@ -54,6 +56,7 @@ __all__ = [
     "CommandTask",
     "Dataset",
     "Draining",
+    "EvalResult",
     "EvaluationReason",
     "EvaluationReport",
     "Evaluator",
@@ -69,6 +72,7 @@ __all__ = [
     "RunStarted",
     "Suite",
     "Warned",
+    "aevaluate",
     "evaluate",
     "evaluate_sync",
     "increment_eval_metric",
@@ -78,6 +82,7 @@ __all__ = [
     "set_eval_attribute",
     "slot",
     "tells_tool_calls",
+    "templates",
     "tool_call",
     "verify",
     "workspace_of",
@@ -94,6 +99,7 @@ _HOMES = {
     "HttpTask": "paceline.tasks.http",
     "Dataset": "paceline.api",
     "Draining": "paceline.engine.events",
+    "EvalResult": "paceline.standalone",
     "EvaluationReason": "paceline.evaluators",
     "EvaluationReport": "paceline.report",
     "Evaluator": "paceline.evaluators",
@@ -108,6 +114,7 @@ _HOMES = {
     "RunStarted": "paceline.engine.events",
     "Suite": "paceline.suite",
     "Warned": "paceline.engine.events",
+    "aevaluate": "paceline.standalone",
     "evaluate": "paceline.api",
     "evaluate_sync": "paceline.api",
     "increment_eval_metric": "paceline.tasks",
@@ -118,6 +125,7 @@ _HOMES = {
     "tells_tool_calls": "paceline.tasks",
     "tool_call": "paceline.tasks",
     "slot": "paceline.pace.slots",
+    "templates": "paceline.evaluators.templates.listing",
     "verify": "paceline.api",
     "workspace_of": "paceline.tasks.command.returning",
 }

@@ -2,6 +2,7 @@
 
     Dataset         cases and evaluators, from code or from a file; `evaluate` and `evaluate_sync` run it
                     (the same call with the same `journal=` goes on with a run)
+    evaluate        the same for a dataset; and, given the name of a template, one verdict about one thing
     rescore         scores the stored outputs of a run anew, without its task
     verify          audits a run directory
 
@@ -12,10 +13,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, Unpack, overload
 
 from paceline.dataset.case import Case, InputsT, MetadataT, OutputT
 from paceline.dataset.rows import RowFile, is_row_file
@@ -27,10 +28,12 @@ from paceline.options import EvaluateOptions, Options, RampOptions, Task
 if TYPE_CHECKING:
     from paceline.conduct import Finished, Job
     from paceline.dataset.files import DatasetSpec
+    from paceline.evaluators.judges.choosing import Which
     from paceline.journal.audit import Audit
     from paceline.ramp.report import RampReport
     from paceline.report import Report
     from paceline.report.report import FailOn
+    from paceline.standalone import EvalResult
 
 __all__ = [
     "Dataset",
@@ -327,18 +330,47 @@ def _refuse_duplicates(cases: Iterable[Case[Any, Any, Any]]) -> None:
         seen.add(case.name)
 
 
-async def evaluate(
+@overload
+def evaluate(
     dataset: Dataset[InputsT, OutputT, MetadataT],
     task: TaskOf[InputsT, OutputT] | None = None,
     **options: Unpack[EvaluateOptions],
-) -> Report[InputsT, OutputT, MetadataT]:
-    """Run the task on every case of the dataset and score what it answers.
+) -> Coroutine[Any, Any, Report[InputsT, OutputT, MetadataT]]: ...
+@overload
+def evaluate(
+    template: str,
+    /,
+    *,
+    model: Which | None = None,
+    config: Mapping[str, Any] | None = None,
+    threshold: float | None = None,
+    **inputs: Any,
+) -> EvalResult: ...
+def evaluate(*given: Any, **named: Any) -> Any:
+    """`await evaluate(dataset, task)` runs the task on every case of the dataset and scores what it answers.
 
     Cancelling it cuts off what is in flight; what is on record stays, and the same call goes on from there.
+
+    `evaluate("groundedness", output=..., context=...)`, with the name of a template, judges one thing, blocks
+    until that is done, and returns the result; `aevaluate` does not block.
     """
+    if given and isinstance(given[0], str):
+        from paceline.standalone import evaluate_template
+
+        return evaluate_template(*given, **named)
+    if given and not hasattr(given[0], "cases"):
+        # At once, and not when it is awaited: a list of templates is not awaited by anybody.
+        raise UsageError(
+            f"evaluate wants a dataset, or the name of one template, and not a {type(given[0]).__name__}",
+            hint='await evaluate(dataset, task), or evaluate("groundedness", output=..., context=...)',
+        )
+    return _evaluate(*given, **named)
+
+
+async def _evaluate(dataset: Dataset[Any, Any, Any], task: Task | None = None, **options: Any) -> Report:
     from paceline.conduct import conduct
 
-    finished = await conduct(job_of(dataset, task, Options.of(options)))
+    finished = await conduct(job_of(dataset, task, Options.of(options)))  # type: ignore[arg-type]  # it looks
     return delivered(finished)
 
 
@@ -351,6 +383,11 @@ def evaluate_sync(
 
     In the main thread, Ctrl-C lets what is in flight finish, then raises `RunInterrupted`.
     """
+    if isinstance(dataset, str):
+        raise UsageError(
+            f"evaluate_sync runs a task on a dataset, and {dataset!r} is a text",
+            hint=f"evaluate({dataset!r}, output=...) blocks already, where that is a template",
+        )
     return delivered(run_job(job_of(dataset, task, Options.of(options))))
 
 

@@ -25,6 +25,7 @@ from paceline import (
     CommandTask,
     Dataset,
     Draining,
+    EvalResult,
     EvaluationReason,
     EvaluationReport,
     Evaluator,
@@ -40,6 +41,7 @@ from paceline import (
     RunStarted,
     Suite,
     Warned,
+    aevaluate,
     evaluate,
     evaluate_sync,
     increment_eval_metric,
@@ -49,6 +51,7 @@ from paceline import (
     set_eval_attribute,
     slot,
     tells_tool_calls,
+    templates,
     tool_call,
     verify,
     workspace_of,
@@ -277,6 +280,21 @@ class HasTests(Evaluator[object, object, object]):
 
 
 version: str = paceline.__version__
+
+
+async def one_thing_at_a_time() -> None:
+    verdict = evaluate("groundedness", output="Paris", context="Paris is in France.", model="sim")
+    assert_type(verdict, EvalResult)
+    assert_type(verdict.passed, bool | None)
+    assert_type(verdict.score, float | None)
+    assert_type(evaluate("contains", text="Paris", keyword="P", config={"case_sensitive": False}), EvalResult)
+    assert_type(await aevaluate("rmse", output=[1], expected=[2], threshold=0.9), EvalResult)
+    assert_type([each.name for each in templates()], list[str])
+
+    evaluate("groundedness", "Paris")  # type: ignore[call-overload]  # inputs have names
+    evaluate("groundedness", threshold="high")  # type: ignore[call-overload]
+    await evaluate("groundedness", output="Paris")  # type: ignore[misc]  # it blocks: `aevaluate` is awaited
+    await aevaluate(dataset)  # type: ignore[arg-type]
 
 
 async def finds_the_ceiling() -> None:
