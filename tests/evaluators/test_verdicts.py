@@ -31,7 +31,7 @@ class Kept:
         return self.found.get((part, seen))
 
     @contextmanager
-    def concluding(self, part: str) -> Iterator[None]:
+    def concluding(self, part: str, seen: str) -> Iterator[None]:
         self.under_way.append(part)
         yield
         self.under_way.remove(part)

@@ -131,3 +131,27 @@ def test_a_call_that_was_answered_from_the_record_is_told_though_nobody_was_aske
     told = figures(called(tries=0, replayed=True, simulated=True))
     assert told.simulated is not None
     assert (told.simulated.spending.calls, told.simulated.spending.cost.total) == (0, 0.0)
+
+
+def test_what_judging_has_cost_stands_apart_from_what_the_task_has() -> None:
+    told = figures(
+        called(ordinal=1, price=1.0),
+        called(ordinal=1, by="LLMJudge", at=5.0, price=0.25),
+        called(ordinal=2, by="LLMJudge", at=6.0, price=0.25),
+        called(ordinal=1, by="Pairwise", at=5.0, price=0.5),
+    ).calls
+    assert told is not None
+    assert (told.spending.calls, told.spending.cost.total) == (4, 2.0)
+    assert (told.of_task.calls, told.of_task.cost.total) == (1, 1.0)
+    assert {by: each.cost.total for by, each in told.judging.items()} == {"LLMJudge": 0.5, "Pairwise": 0.5}
+
+
+def test_a_run_without_judges_has_no_cost_of_judging() -> None:
+    told = figures(called()).calls
+    assert told is not None
+    assert (told.judging, told.of_task) == ({}, told.spending)
+
+
+def test_evaluators_that_call_at_the_same_moment_are_told_apart() -> None:
+    calls = folded(called(by="one"), called(by="other"), called(by="one"))
+    assert len(calls) == 2

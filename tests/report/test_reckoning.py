@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.journal.records import ErrorFacts, Line
+from paceline.journal.records import ErrorFacts, Line, Score
+from paceline.report import Report
 from paceline.report.figures import Figures
 from paceline.report.reading import Reader
 from paceline.report.reckoning import figures_of
@@ -425,3 +426,21 @@ def test_the_counts_add_up_and_nothing_is_nan(journal: list[Line]) -> None:
     if found.passed.rate is not None:
         assert found.passed.of == found.n_expected - found.n_unasserted
         assert found.passed.rate <= (found.passed_of_scored.rate or 0.0)
+
+
+def test_calls_that_were_not_made_are_counted_by_evaluator_and_case() -> None:
+    def said(spared: int) -> Score:
+        return Score(name="Cascade", value=True, by="Cascade", spared=spared)
+
+    rows = [(begin(case), scored(case, said(spared))) for case, spared in (("a", 3), ("b", 0), ("c", 3))]
+    told = [line for row in rows for line in row]
+    figures = Report.read(finished(*told, keys=3)).figures
+    (spared,) = figures.evaluators.spared
+    assert (spared.by, spared.n, spared.cases, spared.calls) == ("Cascade", 3, 2, 6)
+
+
+def test_a_case_that_was_scored_anew_counts_as_it_was_scored_last() -> None:
+    said = Score(name="Cascade", value=True, by="Cascade", spared=3)
+    again = msgspec.structs.replace(said, spared=0)
+    lines = begin("a"), scored("a", said), begin("a", attempt=2), scored("a", again)
+    assert Report.read(finished(*lines, keys=1)).figures.evaluators.spared == []

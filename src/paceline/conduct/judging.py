@@ -21,10 +21,10 @@ def asked_by(evaluators: Iterable[object]) -> Iterator[Asks]:
 def check_judges(evaluators: Iterable[object], tasks: Iterable[object]) -> None:
     """Refuse a run whose judges cannot be asked, or would judge what they have said themselves."""
     tested = list(tasks)
-    for model, may_be_the_task in asked_by(evaluators):
-        model.check_ready()
-        if not may_be_the_task:
-            check_other(model, tested)
+    for asked in asked_by(evaluators):
+        asked.model.check_ready()
+        if not asked.may_be_the_task:
+            check_other(asked.model, tested)
 
 
 def key_variables(askers: Iterable[object]) -> list[str]:

@@ -61,14 +61,16 @@ class VerdictsOnRecord:
         return found
 
     @contextmanager
-    def concluding(self, part: str) -> Iterator[None]:
+    def concluding(self, part: str, seen: str) -> Iterator[None]:
         """Within: this part comes to its verdict, and the calls that are made are its own."""
         listener = current_listener.get()
         whole = listener.whole if isinstance(listener, CallsOfPart) else listener
         if not isinstance(whole, CallsOfAttempt) or self._taping is None:
             yield
             return
-        token = current_listener.set(CallsOfPart(whole, self._work_of(part, whole.work)))
+        # Two evaluators in one, a cascade say, may have parts of the same name: each is a conversation.
+        work = self._work_of(f"{part} {seen[:16]}", whole.work)
+        token = current_listener.set(CallsOfPart(whole, work))
         try:
             yield
         finally:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from paceline.evaluators.base import EvaluatorOutput as EvaluatorOutput
     from paceline.evaluators.base import SpanTreeRecordingError as SpanTreeRecordingError
     from paceline.evaluators.base import instant as instant
+    from paceline.evaluators.cascade import Cascade as Cascade
     from paceline.evaluators.code.changes import FilesChanged as FilesChanged
     from paceline.evaluators.code.changes import PatchApplies as PatchApplies
     from paceline.evaluators.code.commands import CommandPasses as CommandPasses
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from paceline.evaluators.judges.choosing import set_default_judge_model as set_default_judge_model
     from paceline.evaluators.judges.llm_judge import LLMJudge as LLMJudge
     from paceline.evaluators.judges.llm_judge import OutputConfig as OutputConfig
+    from paceline.evaluators.judges.pairwise import Pairwise as Pairwise
     from paceline.evaluators.matching import Matches as Matches
     from paceline.evaluators.matching import PatternTooSlow as PatternTooSlow
     from paceline.evaluators.normalizing import Normalized as Normalized
@@ -69,6 +71,7 @@ _ROOM_OF = {
     "ArgumentCorrectness": "trajectories.arguments",
     "Called": "trajectories.calls",
     "CalledBefore": "trajectories.tools",
+    "Cascade": "cascade",
     "CommandPasses": "code.commands",
     "Contains": "containment",
     "Equals": "equality",
@@ -97,6 +100,7 @@ _ROOM_OF = {
     "NumericClose": "numeric",
     "OneOf": "equality",
     "OutputConfig": "judges.llm_judge",
+    "Pairwise": "judges.pairwise",
     "PatchApplies": "code.changes",
     "PatternTooSlow": "matching",
     "PythonTests": "code.python_tests",

@@ -34,6 +34,14 @@ class EvaluationReason:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Spared(EvaluationReason):
+    """A value that was found without asking a model, where one would have been asked otherwise."""
+
+    calls: int = 0
+    """How many calls of models that has saved."""
+
+
 EvaluatorOutput = EvaluationScalar | EvaluationReason | Mapping[str, EvaluationScalar | EvaluationReason]
 
 Verdict: TypeAlias = EvaluationReason | dict[str, EvaluationReason]
@@ -83,6 +91,8 @@ class Asks(NamedTuple):
     model: Model
     may_be_the_task: bool = False
     """Whether it may grade what it has said itself."""
+    calls: int = 1
+    """How often it is asked about a case."""
 
 
 @dataclass
@@ -166,6 +176,7 @@ __all__ = [
     "EvaluatorContext",
     "EvaluatorOutput",
     "SpanTreeRecordingError",
+    "Spared",
     "Verdict",
     "instant",
 ]

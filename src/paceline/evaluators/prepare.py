@@ -21,7 +21,7 @@ import msgspec
 
 from paceline.dataset.spec import Spec
 from paceline.errors import UsageError
-from paceline.evaluators.base import EvaluationReason, EvaluationScalar, Evaluator
+from paceline.evaluators.base import EvaluationReason, EvaluationScalar, Evaluator, Spared
 from paceline.evaluators.calls import Call, call_by_name
 from paceline.evaluators.spelling import spell_for_record
 from paceline.evaluators.wording import brief, kind_of
@@ -154,6 +154,7 @@ def _score(prepared: Prepared, name: object, returned: object, seconds: float) -
         reason=_reason(prepared, name, reason),
         by=prepared.label,
         seconds=seconds,
+        spared=returned.calls if isinstance(returned, Spared) else 0,
     )
 
 

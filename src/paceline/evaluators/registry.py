@@ -10,7 +10,8 @@ import dataclasses
 import difflib
 import inspect
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from paceline.evaluators.spelling import spell
 from paceline.evaluators.wording import brief
 
 BUILT_IN = (
+    "Cascade",
     "AcceptedCalls",
     "ArgumentCorrectness",
     "CalledBefore",
@@ -43,6 +45,7 @@ BUILT_IN = (
     "Normalized",
     "NumericClose",
     "OneOf",
+    "Pairwise",
     "PatchApplies",
     "PythonTests",
     "Requirements",
@@ -94,6 +97,8 @@ def build(spec: EvaluatorSpec, custom: Sequence[type] = (), *, where: str = "", 
     kind = types.get(spec.name)
     if kind is None:
         raise _no_such_evaluator(spec.name, sorted(types), place, own)
+    if getattr(kind, "nests", False) is True:
+        spec = _with_nested(spec, lambda each: build(each, custom, where=where, own=own), where)
     positional, keywords = _checked_arguments(kind, spec, place)
     try:
         return kind(*positional, **keywords)
@@ -104,6 +109,21 @@ def build(spec: EvaluatorSpec, custom: Sequence[type] = (), *, where: str = "", 
             f"{place}{spec.name} cannot be made of {brief(spec.written())}: {type(error).__name__}: {error}",
             hint=_takes(kind, spec.name),
         ) from error
+
+
+def _with_nested(spec: EvaluatorSpec, build_one: Callable[[EvaluatorSpec], Any], where: str) -> EvaluatorSpec:
+    """The evaluators within an evaluator, in place of how they are written."""
+
+    def made(written: Any) -> Any:
+        if not isinstance(written, list | tuple):
+            return written
+        return [
+            build_one(EvaluatorSpec.parse(each, where=where)) if isinstance(each, str | dict) else each
+            for each in written
+        ]
+
+    keywords = {name: made(each) if name == "evaluators" else each for name, each in spec.keywords.items()}
+    return replace(spec, positional=tuple(map(made, spec.positional)), keywords=keywords)
 
 
 def _no_such_evaluator(name: str, known: list[str], place: str, own: str) -> DatasetError:

@@ -35,7 +35,7 @@ class Verdicts(Protocol):
         """
         ...
 
-    def concluding(self, part: str) -> AbstractContextManager[object]:
+    def concluding(self, part: str, seen: str) -> AbstractContextManager[object]:
         """Within: this part comes to its verdict, and the calls that are made are its own."""
         ...
 
@@ -71,7 +71,7 @@ async def concluded(
             return msgspec.json.decode(found, type=kind)
         except msgspec.MsgspecError:
             pass  # an earlier version has written it, or a secret was taken out of its midst: conclude anew
-    with verdicts.concluding(part):
+    with verdicts.concluding(part, seen):
         said = await conclude()
     verdicts.keep(part, seen, _written(said, kind))
     return said

@@ -113,6 +113,8 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     by: str = ""
     """Label of the evaluator that said so, unique among those of the case."""
     seconds: float = 0.0
+    spared: int = 0
+    """Calls of models that were not made because this could be said without them."""
 
 
 class EvaluatorFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -29,16 +29,19 @@ class PoolKey(NamedTuple):
 class PoolCalls:
     """The calls of one pool."""
 
-    __slots__ = ("bill", "first_token", "seconds")
+    __slots__ = ("bills", "first_token", "seconds")
 
     def __init__(self) -> None:
-        self.bill = Bill()
+        self.bills: dict[str, Bill] = {}
+        """By the evaluator that has asked; empty for the task."""
         self.seconds = array("d")
         """Of those that were answered."""
         self.first_token = array("d")
 
     def add(self, line: CallLine) -> None:
-        self.bill.add(line)
+        if (bill := self.bills.get(line.by)) is None:
+            bill = self.bills[line.by] = Bill()
+        bill.add(line)
         if line.outcome == "ok" and not line.replayed:
             self.seconds.append(line.seconds)
             if line.first_token is not None:
@@ -64,7 +67,7 @@ class Calls:
     def take(self, offset: int, line: CallLine) -> None:
         """Take a call, unless it was taken before."""
         key = (line.case, line.repeat, line.variant)
-        if self._seen.find_or_add(hash((key, line.attempt, line.ordinal, line.at))) != len(self._at):
+        if self._seen.find_or_add(hash((key, line.by, line.attempt, line.ordinal, line.at))) != len(self._at):
             return
         if line.tries or line.replayed:  # else it was turned away before it was sent: no pool has seen it
             pool = PoolKey(line.pool, line.host, line.account, line.simulated)

@@ -76,6 +76,8 @@ KEYS: Final[dict[str, str]] = {
     "scores": "by name: by, n, n_expected, mean, median, min, max",
     "labels": "by name: by, n, n_expected, counts",
     "evaluator_failures": "by evaluator: cases that it could not say anything about",
+    "calls_spared": "evaluators that did without a model where they could, by name: n (cases that they have "
+    "said something about), n_spared (those without a model), calls (that were not made)",
     "evaluators_silent": "evaluators of the run without any result or failure, and of how many keys they are "
     "expected",
     "causes": "failures by cause, most frequent first: outcome, stage, type, message, count, examples",
@@ -89,7 +91,8 @@ KEYS: Final[dict[str, str]] = {
     "waited_s, n_replayed (answered from the record, and in none of the others), saved_usd (what these did "
     "not cost again), cost_usd and input_, output_, cached_, cache_write_, reasoning_tokens (each with "
     "total, null unless all of it is known, at_least, and n_unknown, the calls of which it is not known), "
-    "latency_s and first_token_s (each with n, mean, p50, p95, max)",
+    "latency_s and first_token_s (each with n, mean, p50, p95, max), of_task (what the task has used of "
+    "this) and judging (what each evaluator has, by name)",
     "calls_simulated": "the same of calls that a simulated provider has answered: nothing was paid for them",
     "rehearsal": "what a rehearsal predicts of the run: scenario, at_once (cases in progress), seconds, usd "
     "(null where a price is unknown); null where the run was no rehearsal",
@@ -135,6 +138,9 @@ def document(
         "scores": {each.name: _score(each) for each in evaluators.scores},
         "labels": {each.name: _label(each) for each in evaluators.labels},
         "evaluator_failures": evaluators.failures,
+        "calls_spared": {
+            each.by: {"n": each.n, "n_spared": each.cases, "calls": each.calls} for each in evaluators.spared
+        },
         "evaluators_silent": evaluators.silent,
         "causes": msgspec.to_builtins(figures.causes),
         "causes_left_out": figures.causes_left_out,
@@ -239,6 +245,8 @@ def _calls(figures: CallFigures | None) -> dict[str, Any] | None:
     spending = figures.spending
     return {
         **calls_document(spending),
+        "of_task": calls_document(figures.of_task),
+        "judging": {by: calls_document(each) for by, each in figures.judging.items()},
         "latency_s": _spread(figures.latency),
         "first_token_s": _spread(figures.first_token),
     }

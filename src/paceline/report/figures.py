@@ -100,6 +100,20 @@ class EvaluatorFigures(_Facts, frozen=True, kw_only=True):
     """Cases that an evaluator could not say anything about, by its label."""
     silent: dict[str, int]
     """Evaluators of the run with no result and no failure at all, and the keys they are expected of."""
+    spared: list[SparedFigures]
+    """Evaluators that did without a model where they could."""
+
+
+class SparedFigures(_Facts, frozen=True, kw_only=True):
+    """Calls of models that an evaluator has not made, because it could say something without them."""
+
+    by: str
+    """Label of the evaluator."""
+    n: int
+    """Cases that it has said something about."""
+    cases: int
+    """Those of them for which calls were saved."""
+    calls: int
 
 
 class CauseFigures(_Facts, frozen=True, kw_only=True):
@@ -132,6 +146,11 @@ class CallFigures(_Facts, frozen=True, kw_only=True):
     """Model calls, as far as they could be seen."""
 
     spending: Spending
+    """Of all of them."""
+    of_task: Spending
+    """Of those that the task has made."""
+    judging: dict[str, Spending]
+    """Of those that evaluators have made, by their labels."""
     latency: Spread
     """From sending to the end of the answer, of calls that were answered, in the try that decided."""
     first_token: Spread
@@ -303,6 +322,7 @@ __all__ = [
     "RehearsalFigures",
     "ScoreFigures",
     "ShareFigures",
+    "SparedFigures",
     "Spread",
     "VariantFigures",
     "Verdict",

@@ -51,6 +51,8 @@ class Findings:
         self.metrics: dict[str, Column[float]] = {}
         self.failures: dict[str, Column[int]] = {}
         """By label of the evaluator: 1 for rows that it could not say anything about."""
+        self.spared: dict[str, Column[int]] = {}
+        """By label of the evaluator: calls of models that it did not need for a row."""
         self.seconds: Column[float] = Column("d", 0.0)
         """What evaluators took to answer, summed; instant ones are not clocked."""
         self.left_out = 0
@@ -64,7 +66,7 @@ class Findings:
         metrics: Mapping[str, int | float],
     ) -> None:
         """Keep what was said of a row."""
-        if len(scores) == 1 and not failures and not metrics and not scores[0].seconds:
+        if len(scores) == 1 and not (failures or metrics or scores[0].seconds or scores[0].spared):
             # What most rows of large runs have; the rest of this function costs three times as much.
             value = scores[0].value
             if isinstance(value, bool) and (column := self.assertions.get(scores[0].name)) is not None:
@@ -72,8 +74,9 @@ class Findings:
                 return
         clocked: dict[str, float] = {}
         for score in scores:
-            if score.seconds:
+            if score.seconds or score.spared:
                 clocked[score.by] = score.seconds  # an evaluator may have several results, and answers once
+                self._put_spared(row, score)
             value = score.value
             if isinstance(value, bool):
                 if (assertions := self.assertions.get(score.name)) is not None:
@@ -96,7 +99,7 @@ class Findings:
     def forget(self, row: int) -> None:
         """Take away all that is known of a row."""
         self.seconds.discard(row)
-        for whole in (self.assertions, self.failures):
+        for whole in (self.assertions, self.failures, self.spared):
             for counts in whole.values():
                 counts.discard(row)
         for real in (self.scores, self.metrics):
@@ -108,6 +111,15 @@ class Findings:
     def metrics_of(self, row: int) -> dict[str, float]:
         """The metrics that are known of a row."""
         return {name: column[row] for name, column in self.metrics.items() if column[row] != NO_NUMBER}
+
+    def _put_spared(self, row: int, score: Score) -> None:
+        if not score.spared:
+            return
+        if score.by not in self.spared:
+            if len(self.spared) >= MAX_NAMES:
+                return
+            self.spared[score.by] = Column("I", 0, by=score.by)
+        self.spared[score.by][row] = score.spared
 
     def _put_label(self, row: int, name: str, word: str, by: str) -> None:
         if name not in self.labels:

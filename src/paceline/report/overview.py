@@ -15,6 +15,7 @@ from paceline.report.figures import (
     Figures,
     Proportion,
     RehearsalFigures,
+    SparedFigures,
     Spread,
     VariantFigures,
 )
@@ -81,8 +82,12 @@ def _times(figures: Figures) -> Iterator[tuple[str, str]]:
         if calls is not None:
             yield label or "Calls", _calls(calls.spending)
             yield label or "Cost", _cost(calls.spending, simulated=bool(label))
+            for by, judging in calls.judging.items():
+                yield f"  by {by}", f"{_calls(judging)}; cost: {_cost(judging, simulated=bool(label))}"
             if calls.spending.replayed:
                 yield label or "Replayed", _replayed(calls.spending)
+    for spared in figures.evaluators.spared:
+        yield "Spared", _spared(spared)
 
 
 def _not_a_result(figures: Figures) -> str:
@@ -101,6 +106,14 @@ def _predicted(rehearsal: RehearsalFigures) -> str:
     return (
         f"the run would take about {seconds(rehearsal.seconds)} {at_once}, if the provider is as scenario "
         f"{rehearsal.scenario} plays it, and cost about {cost}, if answers are as long as these"
+    )
+
+
+def _spared(spared: SparedFigures) -> str:
+    saved = counted(spared.calls, "call")
+    return (
+        f"{saved} of models not made: {spared.by} did without for {spared.cases:,} of "
+        f"{counted(spared.n, 'case')}"
     )
 
 

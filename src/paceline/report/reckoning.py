@@ -24,6 +24,7 @@ from paceline.report.figures import (
     LabelFigures,
     Proportion,
     ScoreFigures,
+    SparedFigures,
     VariantFigures,
     Verdict,
 )
@@ -309,7 +310,10 @@ def _evaluators(table: Table, expected: int) -> EvaluatorFigures:
         labels=sorted((each for each in labels if each.n), key=in_place),
         failures={label: count for label, count in failures.items() if count},
         silent={},
+        spared=[],
     )
+    spared = [_spared(each, told) for each in findings.spared.values()]
+    told = msgspec.structs.replace(told, spared=[each for each in spared if each.calls])
     if findings.left_out:  # whose results these were is not known
         return told
     heard = told.failures.keys() | {each.by or each.name for each in told.assertions}
@@ -338,6 +342,15 @@ def _assertion(
         by=column.by,
         n_expected=expected_of(column.by, n),
         true=Proportion(count=n_true, of=n, rate=_share(n_true, n), interval=interval),
+    )
+
+
+def _spared(column: Column[int], told: EvaluatorFigures) -> SparedFigures:
+    calls = list(column.values())
+    asserted = [each.true.of for each in told.assertions if each.by == column.by]
+    scored = [each.values.n for each in told.scores if each.by == column.by]
+    return SparedFigures(
+        by=column.by, n=max([*asserted, *scored], default=len(calls)), cases=len(calls), calls=sum(calls)
     )
 
 

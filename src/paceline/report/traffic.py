@@ -73,13 +73,22 @@ def _calls_of(pool: PoolFigures) -> int:
 
 
 def _figures(pools: list[PoolCalls]) -> CallFigures:
-    bill = Bill()
+    whole, bills = Bill(), dict[str, Bill]()
     seconds, first_token = array("d"), array("d")
     for pool in pools:
-        bill.include(pool.bill)
+        for by, bill in pool.bills.items():
+            whole.include(bill)
+            bills.setdefault(by, Bill()).include(bill)
         seconds.extend(pool.seconds)
         first_token.extend(pool.first_token)
-    return CallFigures(spending=bill.total(), latency=spread(seconds), first_token=spread(first_token))
+    of_task = bills.pop("", Bill())
+    return CallFigures(
+        spending=whole.total(),
+        of_task=of_task.total(),
+        judging={by: bill.total() for by, bill in bills.items()},
+        latency=spread(seconds),
+        first_token=spread(first_token),
+    )
 
 
 __all__ = ["calls_in_all", "pools_of"]

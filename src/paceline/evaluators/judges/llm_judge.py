@@ -93,7 +93,7 @@ class LLMJudge(Evaluator[object, object, object]):
         return one if self.votes == 1 else digest_of(one, self.votes)
 
     def asks(self) -> tuple[Asks, ...]:
-        return (Asks(self.judge(), self.allow_self_grading),)
+        return (Asks(self.judge(), self.allow_self_grading, calls=self.votes),)
 
     def get_evaluator_version(self) -> str:
         """The fingerprint, and in words which model that is: a change of it is a change of the suite."""
