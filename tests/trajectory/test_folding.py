@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,6 +123,35 @@ def test_an_answer_that_nobody_could_read_is_missing_until_it_is_quoted() -> Non
     assert roles(messages) == ["user", "assistant", "tool", "assistant"]
     assert not any("unread" in each or "given" in each for each in messages)
     assert [each.get("call") for each in messages] == [None, 1, None, 2]
+
+
+@pytest.mark.parametrize("text", ["", "Let me look."])
+def test_a_call_that_a_client_has_given_another_id_is_the_same_call(text: str) -> None:
+    # Gemini gives its calls no ids: they are read under the names of their tools.
+    said = ToolCall(id="ls", name="ls", arguments={"path": "."})
+    own = [ToolCall(id=f"made-up-{number}", name="ls", arguments={"path": "."}) for number in (1, 2)]
+    history: list[Message] = [User("Go.")]
+    exchanges = []
+    for call in own:
+        exchanges.append(Exchange(tuple(history), Assistant(text, (said,))))
+        history += [Assistant(text, (call,)), ToolResult(call_id=call.id, content=f"of {call.id}")]
+    exchanges.append(Exchange(tuple(history), Assistant("Done.")))
+    messages = trajectory_of(exchanges)
+    assert roles(messages) == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+    assert [each["tool_call_id"] for each in messages if each["role"] == "tool"] == ["ls", "ls"]
+    assert given_in(messages) == [False, False, False]
+
+
+def test_an_example_that_looks_like_a_call_stays_an_example() -> None:
+    example = (User("List."), Assistant("", (ToolCall(id="ex", name="ls", arguments={"path": "."}),)))
+    start = (*example, ToolResult(call_id="ex", content="b.py"), User("Go."))
+    first = Exchange(start, Assistant("", (LS,)))
+    second = Exchange(
+        (*start, Assistant("", (LS,)), ToolResult(call_id="c1", content="a.py")), Assistant("Done.")
+    )
+    messages = trajectory_of([first, second])
+    assert given_in(messages) == [True, False, False]
+    assert [each["tool_call_id"] for each in messages if each["role"] == "tool"] == ["ex", "c1"]
 
 
 turns = st.lists(
