@@ -281,3 +281,71 @@ def test_a_judge_that_does_not_say_what_it_is_gets_no_certificate(shell: Shell, 
     refused = calibrate(shell, "counts", "-o", "c.calibration.json", "--labels-are-human")
     assert refused.exit_code == 2
     assert "evaluator_version" in refused.stderr
+
+
+LLM = """
+    import json, re
+    from paceline import Case, Dataset
+    from paceline.evaluators import LLMJudge
+
+    def strict(text):
+        with open("asked.log", "a") as log:
+            log.write("strict\\n")
+        shown = re.search(r"output [^\\n]*:\\n(.*?)\\n[^\\n]*end of output", text, re.DOTALL)[1]
+        return json.dumps({"reason": "counted", "score": min(5, max(1, shown.count("good")))})
+
+    helpful = LLMJudge(
+        "The answer is helpful.", strict, score={}, assertion=False, scale=(1, 5),
+        evaluation_name="helpful", calibration="helpful.calibration.json",
+    )
+    cases = [Case(name=f"c{n}", inputs="good " * n) for n in range(1, 4)]
+    dataset = Dataset(name="answers", cases=cases, evaluators=[helpful])
+    def task(inputs):
+        return inputs
+"""
+
+
+def judge_in_report(shell: Shell, run: str) -> dict[str, Any]:
+    judges = json.loads(shell.types("report", run, "--json").stdout)["judges"]
+    found: dict[str, Any] = judges["helpful"]
+    return found
+
+
+def test_a_report_shows_a_judge_as_uncalibrated_then_calibrated_then_expired(shell: Shell) -> None:
+    suite = shell.write("suite.py", LLM)
+    shell.write("labels.jsonl", labels_of(60))
+    assert shell.runs("run", "suite.py", "-o", "r").returncode == 0
+    before = judge_in_report(shell, "r")
+    assert (before["state"], before["spearman"]) == ("uncalibrated", None)
+    assert "there is no certificate helpful.calibration.json" in before["why"]
+
+    arguments = ("calibrate", "labels.jsonl", "--judge", "suite.py:helpful", "--human-column", "human")
+    told = shell.runs(*arguments, "--labels-are-human", "-o", "helpful.calibration.json", "--json")
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout)
+    assert found["judge"]["fingerprint"] == before["fingerprint"]
+    assert found["judge"]["model"] == "strict"
+
+    calls = len(asked(shell))
+    assert shell.runs("run", "suite.py", "-o", "r").returncode == 0, "it is the same suite"
+    assert len(asked(shell)) == calls, "and nothing of it is asked again"
+    after = judge_in_report(shell, "r")
+    assert (after["state"], after["n"]) == ("calibrated", 60)
+    assert after["low"] >= 0.8
+    assert "helpful: calibrated 20" in shell.types("report", "r").stdout
+
+    suite.write_text(suite.read_text().replace("is helpful.", "is truly helpful."))
+    assert shell.runs("run", "suite.py", "-o", "changed").returncode == 0
+    assert judge_in_report(shell, "changed")["state"] == "expired"
+    assert "EXPIRED" in shell.types("report", "changed").stdout
+
+
+def test_simulated_answers_never_make_a_calibrated_judge(shell: Shell) -> None:
+    shell.write("labels.jsonl", labels_of(60))
+    shell.write("suite.py", LLM.replace("strict, score", '"sim:gentle", score'))
+    arguments = ("calibrate", "labels.jsonl", "--judge", "suite.py:helpful", "--human-column", "human")
+    told = shell.runs(*arguments, "--labels-are-human", "-o", "helpful.calibration.json", "--json")
+    assert told.returncode == 1, told.stderr
+    found = json.loads(told.stdout)
+    assert found["verdict"]["kind"] != "PASS"
+    assert found["simulated"] is True

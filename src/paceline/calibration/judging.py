@@ -8,7 +8,6 @@ model or setting is another judge, and another run.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from paceline.engine.ports import Stored, Turn
 from paceline.engine.source import stored_turn
 from paceline.errors import DatasetError, UsageError
 from paceline.evaluators.judges.choosing import judging_with
+from paceline.evaluators.judges.standing import fingerprint_of_judge, without_certificate
 from paceline.evaluators.prepare import prepare
 from paceline.evaluators.results import EvaluationResult
 from paceline.evaluators.verdicts import digest_of
@@ -70,15 +70,10 @@ class Judge:
 
 def judge_of(written: str, evaluator: object, *, file: Path, judge_model: str | None) -> Judge:
     """The judge that an evaluator is. What a certificate says of it has no part in what it is."""
-    if dataclasses.is_dataclass(evaluator) and hasattr(evaluator, "calibration"):
-        evaluator = dataclasses.replace(evaluator, calibration=None)  # type: ignore[type-var]  # an instance
+    evaluator = without_certificate(evaluator)
     with judging_with(judge_model):
         (prepared,) = prepare([evaluator])
-        model = _model_of(evaluator)
-        fingerprint = getattr(evaluator, "fingerprint", None)
-    if not isinstance(fingerprint, str):
-        known = prepared.version is not None
-        fingerprint = digest_of(prepared.label, prepared.written, prepared.version) if known else None
+        model, fingerprint = _model_of(evaluator), fingerprint_of_judge(evaluator)
     return Judge(
         written=written,
         evaluator=evaluator,

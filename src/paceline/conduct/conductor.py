@@ -52,6 +52,7 @@ from paceline.engine.source import OpenKeys, turns_of
 from paceline.engine.taping import Taping
 from paceline.errors import JournalError
 from paceline.evaluators.judges.choosing import judging_with
+from paceline.evaluators.judges.standing import deciding, standings_of
 from paceline.evaluators.prepare import prepare
 from paceline.journal.ledger import Ledger, Tally
 from paceline.journal.records import EndedLine, EvaluatorFacts, ManifestLine, RunLine
@@ -81,6 +82,8 @@ class Conductor:
         self.options = options = job.options
         with judging_with(options.judge_model, options.judge_aliases):
             self.evaluators = prepare(job.evaluators)
+            self.judges = standings_of(job.evaluators)
+            self.deciding = deciding(job.evaluators, self.evaluators)
         self.clock = SystemClock()
         self.gauge = Gauge()
         self.run_id = new_run_id()
@@ -217,7 +220,7 @@ class Conductor:
                 for name, task in self.job.tasks.items()
             },
             "evaluators": {
-                each.label: {"written": each.written, "version": each.version} for each in self.evaluators
+                each.label: {"written": each.written, "version": each.version} for each in self.deciding
             },
         }
 
@@ -363,6 +366,7 @@ class Conductor:
             command=self.job.command or command(),
             directory=self.job.directory or str(Path.cwd()),
             expected=self.expected_of_all(todo),
+            judges=self.judges,
         )
         return recorder_at(
             self.path,

@@ -114,6 +114,7 @@ def recorder_at(
             expected=line.expected,
             open=sum(reasons.values()),
             reasons=dict(reasons),
+            judges=line.judges,
         )
     )
     return journal

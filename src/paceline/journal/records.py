@@ -133,6 +133,23 @@ class EvaluatorFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     version: str | None = None
 
 
+class JudgeStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Whether a judge has been shown to agree with people, when the run was begun or taken up."""
+
+    state: Literal["calibrated", "uncalibrated", "expired"]
+    why: str
+    fingerprint: str | None = None
+    """Of the judge as it is in this run; None where it does not say what it is."""
+    spearman: float | None = None
+    """What its certificate says, with the ends of the interval."""
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    """Items that it was held against people on."""
+    made: str = ""
+    """The day its certificate is of."""
+
+
 class RunLine(_Line, frozen=True, kw_only=True, tag="run", gc=False):
     """First line of a journal."""
 
@@ -158,6 +175,8 @@ class RunLine(_Line, frozen=True, kw_only=True, tag="run", gc=False):
     rescored_from: str = ""
     expected: int | None = None
     """Keys that the run will have, where that is known when it starts: a report of a killed run needs it."""
+    judges: dict[str, JudgeStanding] = {}
+    """Evaluators that ask a model, by label."""
 
 
 class BeginLine(_Line, frozen=True, kw_only=True, tag="begin", gc=False):
@@ -335,6 +354,8 @@ class ResumedLine(_Line, frozen=True, kw_only=True, tag="resumed", gc=False):
     settings: dict[str, Any] = {}
     expected: int | None = None
     """Keys that the run has by now."""
+    judges: dict[str, JudgeStanding] = {}
+    """How they stand by now."""
 
 
 class PoolEnd(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from paceline.journal.records import JudgeStanding
 from paceline.report.figures import (
     AssertionFigures,
     CallFigures,
@@ -80,6 +81,8 @@ KEYS: Final[dict[str, str]] = {
     "said something about), n_spared (those without a model), calls (that were not made)",
     "evaluators_silent": "evaluators of the run without any result or failure, and of how many keys they are "
     "expected",
+    "judges": "evaluators that ask a model, by label: state (calibrated, uncalibrated, expired), why, "
+    "fingerprint, and what its certificate says: spearman, low, high, n, made",
     "causes": "failures by cause, most frequent first: outcome, stage, type, message, count, examples",
     "causes_left_out": "failures whose cause is not listed",
     "variants": "where there are several: name, n, n_scored, n_failed, n_open, n_not_run, pass_rate, "
@@ -142,6 +145,7 @@ def document(
             each.by: {"n": each.n, "n_spared": each.cases, "calls": each.calls} for each in evaluators.spared
         },
         "evaluators_silent": evaluators.silent,
+        "judges": {label: _judge(standing) for label, standing in figures.judges.items()},
         "causes": msgspec.to_builtins(figures.causes),
         "causes_left_out": figures.causes_left_out,
         "variants": [
@@ -167,6 +171,10 @@ def document(
         "started": started,
         "metadata": metadata,
     }
+
+
+def _judge(standing: JudgeStanding) -> dict[str, Any]:
+    return {name: getattr(standing, name) for name in standing.__struct_fields__}
 
 
 def _passing(figures: Figures) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from typing import Literal
 
 import msgspec
 
-from paceline.journal.records import PoolEnd
+from paceline.journal.records import JudgeStanding, PoolEnd
 from paceline.report.spending import Spending
 from paceline.statistics.proportions import Interval
 from paceline.statistics.repeats import PassAt
@@ -286,6 +286,8 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """Lines of the journal that were edited by hand."""
 
     evaluators: EvaluatorFigures
+    judges: dict[str, JudgeStanding]
+    """Evaluators that ask a model, by label: whether they have been shown to agree with people."""
     causes: list[CauseFigures]
     """Most frequent first."""
     causes_left_out: int

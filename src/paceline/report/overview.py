@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from paceline.journal.records import JudgeStanding
 from paceline.report.figures import (
     Figures,
     Proportion,
@@ -53,6 +54,8 @@ def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
             "No assertion",
             f"{counted(figures.n_unasserted, 'case')} with none: not passed, and in neither rate",
         )
+    for label, standing in figures.judges.items():
+        yield "Judge", f"{label}: {_standing(standing)}"
     if errors := _errors(figures):
         kinds = {name: n for name, n in figures.outcomes.items() if n and name not in _NO_ERRORS}
         causes = ", ".join(f"{name} {n:,}" for name, n in kinds.items())
@@ -88,6 +91,17 @@ def _times(figures: Figures) -> Iterator[tuple[str, str]]:
                 yield label or "Replayed", _replayed(calls.spending)
     for spared in figures.evaluators.spared:
         yield "Spared", _spared(spared)
+
+
+def _standing(judge: JudgeStanding) -> str:
+    if judge.state != "calibrated":
+        return f"{judge.state.upper()}, {judge.why}: what it says proves nothing yet"
+    if judge.spearman is None or judge.low is None or judge.high is None:
+        return judge.state
+    between = f"{judge.low:.2f} to {judge.high:.2f}"
+    return (
+        f"calibrated {judge.made}, Spearman {judge.spearman:.2f} ({between}) with people on {judge.n:,} items"
+    )
 
 
 def _not_a_result(figures: Figures) -> str:

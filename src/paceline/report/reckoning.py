@@ -107,6 +107,7 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
         damaged=table.damaged,
         unsealed=table.unsealed,
         evaluators=_evaluators(table, expected),
+        judges=table.judges,
         causes=causes,
         causes_left_out=ended - scored - sum(cause.count for cause in causes),
         variants=_variants(table, whole=whole),

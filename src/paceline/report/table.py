@@ -33,6 +33,7 @@ from paceline.journal.records import (
     EndedLine,
     ErrorFacts,
     EvaluatorFailure,
+    JudgeStanding,
     Key,
     KeyedLine,
     Line,
@@ -103,6 +104,8 @@ class Table:
         self.expected: int | None = None
         """Keys that the run has, by the last line that says so."""
         self.processes: list[Process] = []
+        self.judges: dict[str, JudgeStanding] = {}
+        """How judges stand, by the last line that says so."""
         self.evaluators: tuple[str, ...] = ()
         """Labels of the evaluators of the whole run, in order."""
         self.damaged = 0
@@ -195,6 +198,7 @@ class Table:
                 self.expected = line.keys
             case ResumedLine():
                 self.expected = self.expected if line.expected is None else line.expected
+                self.judges = line.judges or self.judges
                 self._writer = None
                 self._seen(line.at)
             case EndedLine():
@@ -202,6 +206,7 @@ class Table:
             case RunLine() if self.run is None:
                 self.run = line
                 self.expected = line.expected
+                self.judges = line.judges
                 self.evaluators = tuple(facts.label for facts in line.evaluators)
                 self._seen(line.started)
 

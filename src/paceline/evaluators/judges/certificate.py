@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from paceline.errors import UsageError
+from paceline.journal.records import JudgeStanding
 
 KIND: Final = "paceline calibration"
 FORMAT: Final = 1
@@ -68,28 +69,13 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     simulated: bool = False
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a judge stands: whether it has been shown to agree with people."""
-
-    state: State
-    why: str
-    fingerprint: str = ""
-    spearman: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    """Items that it was held against people on."""
-    made: str = ""
-    """The day its certificate is of."""
-
-
-def standing_of(fingerprint: str, certificate: Certificate | None) -> Standing:
+def standing_of(fingerprint: str | None, certificate: Certificate | None) -> JudgeStanding:
     """How the judge of this fingerprint stands, by this certificate."""
     if certificate is None:
-        return Standing(state="uncalibrated", why="it has no certificate", fingerprint=fingerprint)
+        return JudgeStanding(state="uncalibrated", why="it has no certificate", fingerprint=fingerprint)
     rho = certificate.figures.spearman
     state, why = _state(fingerprint, certificate)
-    return Standing(
+    return JudgeStanding(
         state=state,
         why=why,
         fingerprint=fingerprint,
@@ -101,7 +87,7 @@ def standing_of(fingerprint: str, certificate: Certificate | None) -> Standing:
     )
 
 
-def _state(fingerprint: str, certificate: Certificate) -> tuple[State, str]:
+def _state(fingerprint: str | None, certificate: Certificate) -> tuple[State, str]:
     verdict = certificate.verdict
     if certificate.judge.fingerprint is None:
         return "uncalibrated", "its certificate is of scores in a column, and names no judge"
@@ -156,4 +142,4 @@ def digest_of_document(document: dict[str, Any]) -> str:
     return hashlib.blake2b(written.encode(), digest_size=16).hexdigest()
 
 
-__all__ = ["Certificate", "Standing", "State", "read_certificate", "sealed", "standing_of"]
+__all__ = ["Certificate", "State", "read_certificate", "sealed", "standing_of"]
