@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.statistics.differences import mean_interval
 from paceline.statistics.interval import normal_quantile
+from paceline.statistics.means import mean_interval
 from paceline.statistics.paired import PairedDifference, mcnemar, paired_difference, sign_flips, tango
 
 SOLUTIONS = Path(__file__).resolve().parents[3] / "shared" / "data" / "gsm8k_model_solutions.jsonl"
@@ -226,3 +227,65 @@ def test_columns_of_different_length_and_values_that_are_none_are_refused() -> N
         paired_difference([0.0, 1.0], [1.0], rng())
     with pytest.raises(ValueError, match="not a number"):
         paired_difference([math.nan], [1.0], rng())
+
+
+# What is promised
+
+
+@pytest.mark.parametrize(("losses", "gains"), [(0.05, 0.05), (0.1, 0.1), (0.05, 0.15), (0.1, 0.3)])
+def test_over_all_samples_there_are_tangos_interval_holds_the_truth_as_often_as_it_says(
+    losses: float, gains: float
+) -> None:
+    n = 50
+    held = sum(
+        chance
+        for lost, gained, chance in samples_of_pairs(n, losses, gains)
+        if (interval := tango(lost, gained, n)) and interval.low <= gains - losses <= interval.high
+    )
+    assert 0.93 <= held <= 0.97
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
+def test_over_all_samples_there_are_mcnemar_finds_nothing_where_there_is_nothing(share: float) -> None:
+    found = sum(
+        chance for lost, gained, chance in samples_of_pairs(60, share, share) if mcnemar(lost, gained) <= 0.05
+    )
+    assert found <= 0.05
+
+
+def samples_of_pairs(n: int, losses: float, gains: float) -> Iterator[tuple[int, int, float]]:
+    """Every sample there can be, and its chance."""
+    same = 1 - losses - gains
+    for lost, gained in product(range(n + 1), repeat=2):
+        if lost + gained <= n:
+            ways = math.comb(n, lost) * math.comb(n - lost, gained)
+            yield lost, gained, ways * losses**lost * gains**gained * same ** (n - lost - gained)
+
+
+@pytest.mark.parametrize("n", [50, 200])
+def test_repeats_of_the_same_cases_leave_interval_and_test_right(n: int) -> None:
+    """Two runs that only chance tells apart. The seeds are fixed, so this cannot fail by chance."""
+    dice, samples, repeats = np.random.default_rng(n), 400, 3
+    held = found = 0
+    for _ in range(samples):
+        rates = np.repeat(np.where(dice.random(n) < 0.6, 0.9, 0.3), repeats)
+        first, second = ((dice.random(n * repeats) < rates).astype(float).tolist() for _ in range(2))
+        difference = paired_difference(
+            first, second, dice, clusters=np.repeat(np.arange(n), repeats).tolist()
+        )
+        assert difference is not None
+        assert difference.interval is not None
+        held += difference.interval.low <= 0 <= difference.interval.high
+        found += difference.p <= 0.05
+    assert 0.93 <= held / samples <= 0.97
+    assert found / samples <= 0.055
+
+
+@pytest.mark.parametrize("n", [12, 50])
+def test_sign_flips_of_graded_pairs_find_nothing_where_there_is_nothing(n: int) -> None:
+    dice, samples = np.random.default_rng(n), 600
+    found = sum(
+        sign_flips((dice.normal(size=n) - dice.normal(size=n)).tolist(), dice, draws=499).p <= 0.05
+        for _ in range(samples)
+    )
+    assert 0.02 <= found / samples <= 0.055

@@ -18,8 +18,8 @@ from paceline.errors import UsageError
 from paceline.statistics.agreement import Metric, krippendorff, quadratic_kappa
 from paceline.statistics.confusion import Confusion
 from paceline.statistics.correlation import kendall, spearman, spearman_interval
-from paceline.statistics.differences import mean_interval
 from paceline.statistics.interval import CONFIDENCE
+from paceline.statistics.means import mean_interval
 from paceline.statistics.resampling import DRAWS, Cells, bootstrap
 
 MOST_ORDINAL = 20

@@ -63,7 +63,7 @@ def options_for(
         drain_timeout=chosen["drain_timeout"],
         evaluator_concurrency=chosen["evaluator_concurrency"],
         judge_model=chosen["judge_model"],
-        judge_aliases=chosen["judge_aliases"] or None,
+        judge_aliases=chosen["judge_aliases"],
         budget=_budget(chosen),
         order=chosen["order"],
         retry_errors=retry_errors,

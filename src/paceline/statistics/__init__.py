@@ -5,7 +5,7 @@
     correlation     do two columns put things in the same order (Spearman, Kendall), and how sure is that
     agreement       do two columns, or several people, say the same (kappa, Krippendorff's alpha)
     confusion       yes or no against yes or no: sensitivity, specificity
-    differences     the mean of a column, such as of differences, where observations may come in clusters
+    means           how sure one can be of a mean, where observations may come in clusters
     paired          two runs on the same cases: the difference, its interval, and whether it may be chance
     several         several tests at once: Holm, Benjamini and Hochberg
     repeats         would a case pass, given k tries: pass@k and pass^k
@@ -16,6 +16,6 @@
 What SciPy has is SciPy's, loaded in the function that needs it; what it lacks is written here and held
 against published values. What cannot be known is None, never 0 and never NaN. Chance is an argument.
 
-Knows numbers. Knows nothing of cases, judges or journals. `interval`, `proportions`, `differences`,
+Knows numbers. Knows nothing of cases, judges or journals. `interval`, `proportions`, `means`,
 `several`, `repeats` and `planning` load neither SciPy nor NumPy: every report needs some of them.
 """

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
-from paceline.statistics.differences import StandardError, mean_interval, standard_error
 from paceline.statistics.interval import CONFIDENCE, Interval, normal_quantile, student_quantile
+from paceline.statistics.means import StandardError, mean_interval, standard_error
 from paceline.statistics.power import smallest_mean, smallest_paired
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paceline.statistics.differences import mean_interval
+from paceline.statistics.means import mean_interval
 
 
 def test_without_clusters_it_is_the_interval_of_students_t() -> None:
@@ -34,3 +34,21 @@ def test_of_fewer_than_two_there_is_no_interval() -> None:
     assert mean_interval([]) is None
     assert mean_interval([1.0]) is None
     assert mean_interval([1.0, 2.0], clusters=["a", "a"]) is None
+
+
+@pytest.mark.parametrize("n", [50, 200])
+def test_the_interval_holds_the_truth_as_often_as_it_says_where_cases_are_repeated(n: int) -> None:
+    """Scores from 1 to 5, mostly 5, whose cases differ. The seeds are fixed."""
+    dice, samples, repeats = np.random.default_rng(n), 600, 4
+    clusters = list(np.repeat(np.arange(n), repeats))
+    held = plain = 0
+    for _ in range(samples):
+        lost = dice.choice([0.05, 0.45], p=[0.75, 0.25], size=(n, 1))
+        values = (5.0 - dice.binomial(4, lost, size=(n, repeats))).ravel().tolist()
+        careful, careless = mean_interval(values, clusters=clusters), mean_interval(values)
+        assert careful is not None
+        assert careless is not None
+        held += careful.low <= 4.4 <= careful.high
+        plain += careless.low <= 4.4 <= careless.high
+    assert 0.93 <= held / samples <= 0.97
+    assert plain / samples < 0.85

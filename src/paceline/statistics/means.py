@@ -1,7 +1,8 @@
-"""How far one column lies above another: the mean of paired differences, with Student's interval.
+"""How sure one can be of a mean, of scores or of paired differences: Student's interval.
 
-Where observations come in clusters, the sum of each cluster is what varies, and there are as many degrees of
-freedom as clusters, less one (Miller 2024, after Liang and Zeger 1986).
+Where observations come in clusters, such as repeats of a case or questions on one passage, the sum of each
+cluster is what varies, and there are as many degrees of freedom as clusters, less one (Miller 2024, after
+Liang and Zeger 1986). With fewer than thirty clusters of very different sizes it is a little too narrow.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ def standard_error(
         return None
     mean, n = fmean(values), len(values)
     sums: dict[Hashable, float] = {}
-    for cluster, value in zip(clusters if clusters is not None else range(n), values, strict=True):
+    for cluster, value in zip(clusters, values, strict=True) if clusters is not None else ():
         sums[cluster] = sums.get(cluster, 0.0) + (value - mean)
-    units = len(sums)
+    units = n if clusters is None else len(sums)
     if units < 2:
         return None
-    squares = math.fsum(each * each for each in sums.values())
+    apart = (value - mean for value in values) if clusters is None else sums.values()
+    squares = math.fsum(each * each for each in apart)
     return StandardError(math.sqrt(squares * units / (units - 1)) / n, units)
 
 
