@@ -19,6 +19,7 @@ PROGRAMS = (
     "makespan",
     "threads",
     "startup",
+    "statistics",
     "million",
     "sim",
     "pace",
