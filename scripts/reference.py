@@ -153,6 +153,14 @@ def templates_of_code() -> str:
     return table(("template", "takes", "output", "says"), rows)
 
 
+def templates_of_vectors() -> str:
+    """Every template that a model of embeddings is asked for."""
+    rows = (
+        (f"`{each.name}`", _arguments(each), each.output or "", each.about) for each in _listed("vectors")
+    )
+    return table(("template", "takes", "output", "says"), rows)
+
+
 def templates_of_judges() -> str:
     """Every template that a model judges, with its labels where it has some."""
     rows = []
@@ -273,6 +281,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "report-keys": report_keys,
     "templates-of-code": templates_of_code,
     "templates-of-judges": templates_of_judges,
+    "templates-of-vectors": templates_of_vectors,
     "templates-unsupported": templates_unsupported,
     "scenarios": scenarios,
     "scenario-fields": scenario_fields,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,7 +13,12 @@ from paceline.cli.verb import Verb, say, say_json, table
 if TYPE_CHECKING:
     from paceline.evaluators.templates.listing import TemplateInfo
 
-BY: dict[str, str] = {"code": "code", "model": "a judge", "nobody": "not supported"}
+BY: Final[dict[str, str]] = {
+    "code": "code",
+    "model": "a judge",
+    "vectors": "vectors",
+    "nobody": "not supported",
+}
 
 
 @click.command("templates", cls=Verb)

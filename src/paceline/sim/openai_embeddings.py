@@ -64,7 +64,9 @@ def vector(text: str, size: int) -> list[float]:
         for turn in range(4):
             drawn = crc32(f"{turn} {word}".encode(errors="replace"))
             values[drawn % size] += 1.0 if drawn & 0x10000 else -1.0
-    length = math.sqrt(sum(value * value for value in values)) or 1.0
+    if not any(values):  # they have cancelled each other, and a vector of length 0 has no direction
+        values[crc32(text.encode(errors="replace")) % size] = 1.0
+    length = math.sqrt(sum(value * value for value in values))
     return [value / length for value in values]
 
 

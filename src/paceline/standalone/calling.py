@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from paceline.errors import UsageError
 from paceline.evaluators.judges.asking import JudgeUnreadable
 from paceline.evaluators.judges.choosing import judge_model
-from paceline.evaluators.templates.asking import ask, compute
+from paceline.evaluators.templates.asking import ask, compute, embed, embedder_for
 from paceline.evaluators.templates.catalogue import template_of
-from paceline.evaluators.templates.entries import Computed, Judged, Supported
+from paceline.evaluators.templates.entries import Computed, Embedded, Judged, Supported
 from paceline.evaluators.templates.findings import Finding
 from paceline.evaluators.templates.given import Given, given_to, usage_of
 from paceline.evaluators.wording import kind_of
@@ -22,10 +21,9 @@ from paceline.standalone.background import background
 from paceline.standalone.result import EvalResult
 
 if TYPE_CHECKING:
-    from paceline.evaluators.judges.asking import Judgement
     from paceline.evaluators.judges.choosing import Which
-    from paceline.evaluators.templates.asking import Said
     from paceline.models import Model
+    from paceline.models.embeddings import Embedder
 
 FILES: Final = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".py")
 """What a path to a dataset or a suite ends with."""
@@ -44,10 +42,8 @@ def evaluate_template(
     """Ask a template, and wait for what it says. Works inside a running loop too, which waits as well."""
     _refuse_what_is_no_template(template, more)
     asked, given = _prepared(template, config, threshold, inputs, instead="await paceline.aevaluate(...)")
-    judge = _judge(asked, model)
-    if isinstance(asked, Computed):
-        return _computed(asked, given)
-    return background.run(lambda: _judged(asked, given, judge))
+    ask = _asker(asked, given, model)
+    return _computed(asked, given) if isinstance(asked, Computed) else background.run(ask)
 
 
 async def aevaluate(
@@ -68,10 +64,8 @@ async def aevaluate(
     asked, given = _prepared(
         template, config, threshold, inputs, instead="asyncio.create_task(aevaluate(...))"
     )
-    judge = _judge(asked, model)
-    if isinstance(asked, Computed):
-        return await asyncio.to_thread(_computed, asked, given)
-    return await _judged(asked, given, judge)
+    ask = _asker(asked, given, model)
+    return await (asyncio.to_thread(_computed, asked, given) if isinstance(asked, Computed) else ask())
 
 
 def _prepared(
@@ -108,53 +102,73 @@ def _refuse_is_async(instead: str) -> NoReturn:
     )
 
 
-def _judge(template: Supported, which: Which | None) -> Model | None:
-    """The model that judges, ready to be asked; None where code judges."""
-    if isinstance(template, Computed):
-        return None  # a model that is named is not needed: some callers name it for all templates
-    model = judge_model(which)
-    model.check_ready()
-    return model
+def _asker(
+    template: Supported, given: Given, which: Which | None
+) -> Callable[[], Coroutine[Any, Any, EvalResult]]:
+    """What asks whoever judges, who is ready to be asked. Code asks nobody, whichever model is named: some
+    callers name one for all templates.
+    """
+    if isinstance(template, Judged):
+        judge = judge_model(which)
+        judge.check_ready()
+        return lambda: _asked(template, given, judge.name, lambda: _judged(template, given, judge))
+    if isinstance(template, Embedded):
+        places = embedder_for(template, which)
+        places.check_ready()
+        return lambda: _asked(template, given, places.name, lambda: _located(template, given, places))
+    return _nobody
+
+
+async def _nobody() -> NoReturn:
+    raise AssertionError("code asks nobody")
 
 
 def _computed(template: Computed, given: Given) -> EvalResult:
     begun = time.perf_counter()
     try:
-        return _completed(template, given, compute(template, given), begun)
+        return _completed(template, given, compute(template, given), begun, price=0.0)
     except UsageError:
         raise
     except Exception as error:
         return _failed(template, error, begun)
 
 
-async def _judged(template: Judged, given: Given, model: Model | None) -> EvalResult:
-    assert model is not None, "a template that a model judges has been given one"
+async def _asked(
+    template: Supported, given: Given, who: str, ask: Callable[[], Awaitable[tuple[Finding, dict[str, Any]]]]
+) -> EvalResult:
     begun = time.perf_counter()
     try:
         with paced_here():
-            said = await _readable(lambda: ask(template, given, model))
-        return _completed(template, given, said.finding, begun, said.judgement)
+            finding, how = await ask()
+        return _completed(template, given, finding, begun, **how)
     except UsageError:
         raise
     except Exception as error:
-        return _failed(template, error, begun, model=model.name)
+        return _failed(template, error, begun, model=who)
 
 
-async def _readable(judge: Callable[[], Awaitable[Said]]) -> Said:
-    """What a judge says, asked again where its answer cannot be read."""
-    for _ in range(READINGS - 1):
-        with suppress(JudgeUnreadable):
-            return await judge()
-    return await judge()
+async def _judged(template: Judged, given: Given, model: Model) -> tuple[Finding, dict[str, Any]]:
+    """What a judge says, asked again where its answer cannot be read; and what there is to know of it."""
+    for left in reversed(range(READINGS)):
+        try:
+            said = await ask(template, given, model)
+            break
+        except JudgeUnreadable:
+            if not left:
+                raise
+    told = ("model", "simulated", "flags", "usage", "price")
+    return said.finding, {name: getattr(said.judgement, name) for name in told}
 
 
-def _completed(
-    template: Supported, given: Given, finding: Finding, begun: float, judgement: Judgement | None = None
-) -> EvalResult:
-    how: dict[str, Any] = {"price": 0.0}
-    if judgement is not None:
-        told = ("model", "simulated", "flags", "usage", "price")
-        how = {name: getattr(judgement, name) for name in told}
+async def _located(template: Embedded, given: Given, places: Embedder) -> tuple[Finding, dict[str, Any]]:
+    """What vectors say, and whose they are."""
+    found = await embed(template, given, places)
+    last = found.vectors
+    how = {} if last is None else {"usage": last.usage, "simulated": last.simulated}
+    return found.finding, {"model": last.model if last else places.name, "price": None, **how}
+
+
+def _completed(template: Supported, given: Given, finding: Finding, begun: float, **how: Any) -> EvalResult:
     return EvalResult(
         eval_name=template.name,
         score=finding.score,

@@ -10,7 +10,7 @@ import pytest
 from paceline.errors import UsageError
 from paceline.evaluators.templates.asking import question_of
 from paceline.evaluators.templates.catalogue import catalogue, entry_of, template_of
-from paceline.evaluators.templates.entries import Computed, Judged, Unsupported
+from paceline.evaluators.templates.entries import Computed, Embedded, Judged, Unsupported
 from paceline.evaluators.templates.given import given_to
 from paceline.evaluators.templates.listing import templates
 
@@ -46,7 +46,7 @@ hamming_similarity jaccard_similarity jaro_winkler_similarity
 levenshtein_similarity numeric_similarity json_diff log_loss
 matthews_correlation non_llm_context_precision non_llm_context_recall
 pearson_correlation spearman_correlation precision_score r2_score rmse
-squad_score tool_call_accuracy trajectory_match: output expected
+squad_score tool_call_accuracy trajectory_match embedding_similarity semantic_list_contains: output expected
 bleu_score character_error_rate chrf_score code_bleu gleu_score match_error_rate
 mean_average_precision meteor_score rouge_score translation_edit_rate word_error_rate word_info_lost
 word_info_preserved hit_rate mrr ndcg_at_k precision_at_k recall_at_k recall_score: reference hypothesis
@@ -158,9 +158,9 @@ def test_every_judge_is_told_what_passes_and_shown_what_it_judges(entry: Judged)
 
 
 @pytest.mark.parametrize(
-    "entry", [e for e in catalogue().values() if isinstance(e, Computed)], ids=lambda e: e.name
+    "entry", [e for e in catalogue().values() if isinstance(e, Computed | Embedded)], ids=lambda e: e.name
 )
-def test_every_computed_template_says_what_it_is_about_in_sentences(entry: Computed) -> None:
+def test_every_computed_template_says_what_it_is_about_in_sentences(entry: Computed | Embedded) -> None:
     assert entry.about
     assert entry.about[0].isupper() or entry.about[0].isdigit() or entry.about.startswith("chrF")
     assert entry.about.endswith(".")

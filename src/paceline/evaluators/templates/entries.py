@@ -2,6 +2,7 @@
 
     Computed      a function of its inputs: the same finding for the same inputs, everywhere
     Judged        a question for a model, see `judged`
+    Embedded      a function of its inputs and of vectors that a model of embeddings gives to texts
     Unsupported   a name that is known, and why nothing here answers to it
 
 A computed template is a plain function: its arguments by position are the inputs, its keywords the
@@ -11,7 +12,7 @@ parameters, and its docstring says what it is about, so that none of this is wri
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, get_type_hints
 
@@ -78,14 +79,39 @@ class Unsupported:
     instead: str
 
 
-Entry: TypeAlias = Computed | Judged | Unsupported
-Supported: TypeAlias = Computed | Judged
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """A template that code judges, by the vectors of texts that it asks for as it goes."""
+
+    name: str
+    about: str
+    inputs: tuple[Argument, ...]
+    parameters: tuple[Argument, ...]
+    output: OutputType
+    compute: Callable[..., Generator[list[str], Sequence[Sequence[float]], Finding]]
+    threshold: float | None = PASSES_FROM
+
+
+Entry: TypeAlias = Computed | Judged | Embedded | Unsupported
+Supported: TypeAlias = Computed | Judged | Embedded
 
 
 def computed(
     compute: Callable[..., Finding], output: OutputType, *, threshold: float | None = PASSES_FROM
 ) -> Computed:
     """The entry of a function."""
+    return Computed(compute=compute, output=output, threshold=threshold, **_read_from(compute))
+
+
+def embedded(
+    compute: Callable[..., Generator[list[str], Sequence[Sequence[float]], Finding]], output: OutputType
+) -> Embedded:
+    """The entry of a generator, which yields texts and gets their vectors."""
+    return Embedded(compute=compute, output=output, **_read_from(compute))
+
+
+def _read_from(compute: Callable[..., object]) -> dict[str, Any]:
+    """Name, arguments and what it is about, as the function itself says."""
     signature, hints = inspect.signature(compute), get_type_hints(compute, include_extras=True)
 
     def argument(of: inspect.Parameter) -> Argument:
@@ -93,15 +119,12 @@ def computed(
         return Argument(name=of.name, kind=kind_of_hint(hints[of.name]), default=default)
 
     arguments = list(signature.parameters.values())
-    return Computed(
-        name=compute.__name__,
-        about=(inspect.getdoc(compute) or "").replace("\n", " "),
-        inputs=tuple(argument(each) for each in arguments if each.kind is not each.KEYWORD_ONLY),
-        parameters=tuple(argument(each) for each in arguments if each.kind is each.KEYWORD_ONLY),
-        output=output,
-        compute=compute,
-        threshold=threshold,
-    )
+    return {
+        "name": compute.__name__,
+        "about": (inspect.getdoc(compute) or "").replace("\n", " "),
+        "inputs": tuple(argument(each) for each in arguments if each.kind is not each.KEYWORD_ONLY),
+        "parameters": tuple(argument(each) for each in arguments if each.kind is each.KEYWORD_ONLY),
+    }
 
 
 def shown(*names: str) -> tuple[Argument, ...]:

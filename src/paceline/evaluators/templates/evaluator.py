@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, assert_never, cast
 
 from paceline.errors import UsageError
 from paceline.evaluators.base import AnyContext, Asks, EvaluationReason, Evaluator, EvaluatorOutput
@@ -21,9 +21,9 @@ from paceline.evaluators.judges.choosing import judge_model
 from paceline.evaluators.judges.fingerprint import fingerprint_of
 from paceline.evaluators.judges.self_grading import refuse_own_answer
 from paceline.evaluators.judges.settings import settings_for, written_model
-from paceline.evaluators.templates.asking import Said, ask, compute, question_of
+from paceline.evaluators.templates.asking import Said, ask, compute, embed, embedder_for, question_of
 from paceline.evaluators.templates.catalogue import template_of
-from paceline.evaluators.templates.entries import Computed, Judged, Supported
+from paceline.evaluators.templates.entries import Computed, Embedded, Judged, Supported
 from paceline.evaluators.templates.findings import Finding
 from paceline.evaluators.templates.given import Given, inputs_of, parameters_of, threshold_of, usage_of
 from paceline.evaluators.wording import brief
@@ -94,15 +94,25 @@ class Template(Evaluator[object, object, object]):
         return fingerprint_of(self.judge(), question, settings_for(self.judge(), self.model_settings))
 
     def asks(self) -> tuple[Asks, ...]:
-        if isinstance(self._template, Computed):
-            return ()
-        return (Asks(self.judge(), self.allow_self_grading),)
+        match self._template:
+            case Judged():
+                return (Asks(self.judge(), self.allow_self_grading),)
+            case Embedded() as template:
+                # It does not answer messages; a run looks at its name and its key only.
+                places = cast("Model", embedder_for(template, self.model))
+                return (Asks(places, may_be_the_task=True),)
+            case _:
+                return ()
 
     def get_evaluator_version(self) -> str | None:
         """The fingerprint of its judge, and which model that is: a change of it is a change of the suite."""
-        if isinstance(self._template, Computed):
-            return None
-        return f"{self.fingerprint} {self.judge().version}"
+        match self._template:
+            case Judged():
+                return f"{self.fingerprint} {self.judge().version}"
+            case Embedded() as template:
+                return embedder_for(template, self.model).version
+            case _:
+                return None
 
     def get_default_evaluation_name(self) -> str:
         """The name of the template, if no other is given."""
@@ -120,9 +130,18 @@ class Template(Evaluator[object, object, object]):
         if any(MEANT.get(name) == "expected_output" for name in _missing(template, inputs)):
             return {}
         given = self._given(inputs_of(template, inputs))
-        if isinstance(template, Computed):
-            return self._said(compute(template, given))
-        return self._asked(template, given, ctx)
+        match template:
+            case Computed():
+                return self._said(compute(template, given))
+            case Judged():
+                return self._asked(template, given, ctx)
+            case Embedded():
+                return self._located(template, given)
+            case _:
+                assert_never(template)
+
+    async def _located(self, template: Embedded, given: Given) -> EvaluatorOutput:
+        return self._said((await embed(template, given, embedder_for(template, self.model))).finding)
 
     async def _asked(self, template: Judged, given: Given, ctx: AnyContext) -> EvaluatorOutput:
         model = self.judge()

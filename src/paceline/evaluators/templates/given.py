@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from paceline.errors import UsageError
-from paceline.evaluators.templates.entries import Argument, Judged, Supported
+from paceline.evaluators.templates.entries import Argument, Embedded, Judged, Supported
 from paceline.evaluators.templates.kinds import ANYTHING
 from paceline.evaluators.wording import brief, kind_of
 
@@ -146,6 +146,8 @@ def usage_of(template: Supported) -> str:
         optional.append("model")
         if template.takes_more:
             required.append("output")  # or whatever else is to be judged
+    elif isinstance(template, Embedded):
+        required.append("model")
     call = ", ".join(f"{name}=..." for name in required)
     besides = f"; it also takes {', '.join(optional)}" if optional else ""
     return f'evaluate("{template.name}", {call}){besides}'

@@ -6,20 +6,28 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from paceline.evaluators.templates.catalogue import catalogue, entry_of
-from paceline.evaluators.templates.entries import Argument, Computed, Entry, Judged, Unsupported
+from paceline.evaluators.templates.entries import (
+    Argument,
+    Computed,
+    Embedded,
+    Entry,
+    Judged,
+    Supported,
+    Unsupported,
+)
 from paceline.evaluators.templates.findings import OutputType
 
-JudgedBy = Literal["code", "model", "nobody"]
+JudgedBy = Literal["code", "model", "vectors", "nobody"]
+"""`vectors`: code, by a model of embeddings. `nobody`: it is not supported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateInfo:
-    """What there is to know of one template."""
+    """What there is to know of one template. Where it is not supported, `about` says why."""
 
     name: str
     about: str
     judged_by: JudgedBy
-    """`nobody` where it is listed as not supported: `about` says why."""
     output: OutputType | None
     required: tuple[str, ...]
     """Inputs and parameters that have to be given."""
@@ -56,6 +64,8 @@ def _info(entry: Entry) -> TemplateInfo:
     match entry:
         case Computed():
             return _supported(entry, "code")
+        case Embedded():
+            return _supported(entry, "vectors")
         case Judged():
             return _supported(entry, "model", choices=entry.choices, rubric=entry.rubric)
         case Unsupported():
@@ -71,7 +81,7 @@ def _info(entry: Entry) -> TemplateInfo:
             )
 
 
-def _supported(entry: Computed | Judged, judged_by: JudgedBy, **more: Any) -> TemplateInfo:
+def _supported(entry: Supported, judged_by: JudgedBy, **more: Any) -> TemplateInfo:
     arguments: tuple[Argument, ...] = (*entry.inputs, *entry.parameters)
     return TemplateInfo(
         name=entry.name,

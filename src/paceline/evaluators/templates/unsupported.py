@@ -16,15 +16,6 @@ def _media(name: str, inputs: str, what: str) -> Unsupported:
     )
 
 
-def _embedded(name: str, inputs: str, nearest: str) -> Unsupported:
-    return Unsupported(
-        name=name,
-        inputs=named(*inputs.split()),
-        why="it needs vectors of a model of embeddings, and there is no such model here",
-        instead=nearest,
-    )
-
-
 TEMPLATES: Final = (
     _media("ASR/STT_accuracy", "audio generated_transcript", "speech"),
     _media("TTS_accuracy", "text generated_audio", "speech"),
@@ -39,14 +30,6 @@ TEMPLATES: Final = (
     _media("psnr", "output expected", "images"),
     _media("ssim", "output expected", "images"),
     _media("dead_air_detection", "input_audio", "sound"),
-    _embedded(
-        "embedding_similarity",
-        "output expected",
-        "answer_similarity compares words, ground_truth_match asks a judge",
-    ),
-    _embedded(
-        "semantic_list_contains", "output expected", "contains_any looks for words, LLMJudge asks a judge"
-    ),
     Unsupported(
         name="contains_valid_link",
         inputs=named("text"),
