@@ -40,7 +40,8 @@ customer_agent_task_completion: conversation agent_prompt
 contains contains_all contains_any contains_none starts_with ends_with one_line regex
 regex_pii_detection is_email is_html is_json is_sql is_url is_xml is_refusal length_between
 length_greater_than length_less_than sentence_count word_count_in_range latency_check
-syntax_validation code_complexity distinct_n readability_score repetition_rate type_token_ratio: text
+syntax_validation code_complexity distinct_n readability_score repetition_rate type_token_ratio
+contains_valid_link no_invalid_links: text
 accuracy balanced_accuracy cohen_kappa f1_score f_beta_score fuzzy_match
 hamming_similarity jaccard_similarity jaro_winkler_similarity
 levenshtein_similarity numeric_similarity json_diff log_loss
@@ -68,6 +69,7 @@ conversation_hallucination customer_agent_task_completion contains contains_all 
 contains_none starts_with ends_with one_line regex regex_pii_detection is_email is_html is_json is_sql
 is_url is_xml is_refusal length_between length_greater_than length_less_than sentence_count
 word_count_in_range latency_check syntax_validation equals json_scheme_validation step_count
+contains_valid_link no_invalid_links
 """.split()  # noqa: SIM905  # names are read more easily than a list of them
 LABELS = """
 tone deterministic_evals customer_agent_clarification_seeking customer_agent_conversation_quality

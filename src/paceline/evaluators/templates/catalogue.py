@@ -23,6 +23,7 @@ def catalogue() -> Mapping[str, Entry]:
         code_overlap,
         differences,
         formats,
+        links,
         meaning,
         overlap,
         regression,
@@ -35,7 +36,7 @@ def catalogue() -> Mapping[str, Entry]:
     )
     from paceline.evaluators.templates.judged import conversations, grounding, quality, safety
 
-    code = (strings, formats, differences, similarity, overlap, code_overlap, transcripts, style)
+    code = (strings, formats, links, differences, similarity, overlap, code_overlap, transcripts, style)
     figures = (classification, regression, retrieval, meaning)
     judges = (grounding, quality, safety, conversations)
     entries = [entry for family in (*code, *figures, *judges, unsupported) for entry in family.TEMPLATES]

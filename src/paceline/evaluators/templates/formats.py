@@ -86,7 +86,7 @@ def _check_url(text: str) -> None:
 
 def is_host(host: str) -> bool:
     """Whether this can be a host: a name with a dot in it, localhost, or an IP address."""
-    if host == "localhost" or _HOST.fullmatch(_ascii(host)):
+    if host == "localhost" or _HOST.fullmatch(ascii_host(host)):
         return True
     try:
         ipaddress.ip_address(host)
@@ -95,7 +95,8 @@ def is_host(host: str) -> bool:
     return True
 
 
-def _ascii(host: str) -> str:
+def ascii_host(host: str) -> str:
+    """A host as the network writes it."""
     try:
         return host.encode("idna").decode()
     except UnicodeError:

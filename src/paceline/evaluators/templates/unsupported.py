@@ -31,18 +31,6 @@ TEMPLATES: Final = (
     _media("ssim", "output expected", "images"),
     _media("dead_air_detection", "input_audio", "sound"),
     Unsupported(
-        name="contains_valid_link",
-        inputs=named("text"),
-        why="it asks every server that a text names, and what a model writes may name any",
-        instead="is_url tells whether a URL is well-formed; a function of yours may fetch what you trust",
-    ),
-    Unsupported(
-        name="no_invalid_links",
-        inputs=named("text"),
-        why="it asks every server that a text names, and what a model writes may name any",
-        instead="is_url tells whether a URL is well-formed; a function of yours may fetch what you trust",
-    ),
-    Unsupported(
         name="api_call",
         inputs=named("response"),
         why="it calls an endpoint of yours, in a form that its name does not tell",
