@@ -11,6 +11,7 @@ from paceline import Case, Dataset
 from paceline.errors import UsageError
 from paceline.evaluators import Template, set_default_judge_model
 from paceline.evaluators.judges.choosing import judging_with
+from paceline.evaluators.judges.standing import standings_of
 from paceline.evaluators.prepare import prepare
 from paceline.evaluators.registry import spec_of
 from tests.evaluators.judges.stage import Said, judged, no, score, yes
@@ -136,6 +137,23 @@ def test_another_judge_or_another_rubric_is_another_version() -> None:
     }
     assert len(versions) == 3
     assert Template("is_json").get_evaluator_version() is None
+
+
+def test_its_judge_stands_as_its_certificate_says_and_code_is_no_judge() -> None:
+    judge, code, places = (
+        Template("toxicity", model="sim"),
+        Template("is_json"),
+        Template("embedding_similarity", model="sim"),
+    )
+    found = standings_of([judge, code, places])
+    assert {label: each.state for label, each in found.items()} == {
+        "toxicity": "uncalibrated",
+        "embedding_similarity": "uncalibrated",
+    }
+    assert found["toxicity"].fingerprint == judge.fingerprint
+    named = Template("toxicity", model="sim", calibration="nowhere.calibration.json")
+    assert named.fingerprint == judge.fingerprint
+    assert "nowhere" in standings_of([named])["toxicity"].why
 
 
 def test_a_model_does_not_judge_its_own_answer_unless_that_is_wanted() -> None:

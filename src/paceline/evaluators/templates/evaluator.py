@@ -65,6 +65,8 @@ class Template(Evaluator[object, object, object]):
     """Options of the model for this judge: `{"temperature": 0}`."""
     threshold: float | None = None
     allow_self_grading: bool = field(default=False, kw_only=True)
+    calibration: str | None = field(default=None, kw_only=True)
+    """The certificate that says how far its judge agrees with people."""
     evaluation_name: str | None = None
 
     def __post_init__(self) -> None:
@@ -86,9 +88,10 @@ class Template(Evaluator[object, object, object]):
         return judge_model(self.model)
 
     @property
-    def fingerprint(self) -> str:
-        """Prompt, model and settings of its judge as one digest."""
-        assert isinstance(self._template, Judged)
+    def fingerprint(self) -> str | None:
+        """Prompt, model and settings of its judge as one digest; None where it has none."""
+        if not isinstance(self._template, Judged):
+            return None
         shown = {argument.name: "" for argument in self._template.inputs} | dict.fromkeys(self.inputs, "")
         question = question_of(self._template, self._given(shown))
         return fingerprint_of(self.judge(), question, settings_for(self.judge(), self.model_settings))
