@@ -291,6 +291,13 @@ def find_toml(cwd: Path) -> Path | None:
     return None
 
 
+def cache_root() -> Path:
+    """Where things are kept that can be had again: PACELINE_CACHE, else XDG_CACHE_HOME or ~/.cache."""
+    if given := os.environ.get("PACELINE_CACHE"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paceline"
+
+
 def _from_toml(cwd: Path) -> tuple[dict[str, Written], dict[str, dict[str, Written]]]:
     """What `paceline.toml` says for all suites, and for single ones by their names."""
     path = find_toml(cwd)

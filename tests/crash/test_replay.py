@@ -39,13 +39,56 @@ async def task(n):
 """
 
 
+AGENT = """
+import http.client, json, os, signal, sys, urllib.parse
+
+stream = sys.argv[2] == "stream"
+where = urllib.parse.urlsplit(os.environ["OPENAI_BASE_URL"])
+line = http.client.HTTPConnection(where.netloc)
+said = []
+for turn in range(20):
+    said.append({"role": "user", "content": f"What is {sys.argv[1]} + {turn}?"})
+    body = json.dumps({"model": "m", "messages": said, "stream": stream})
+    line.request("POST", where.path + "/chat/completions", body, {"content-type": "application/json"})
+    answer = line.getresponse().read()
+    if sys.argv[1] == "1" and os.environ.get("DIE_AFTER") == str(turn + 1):
+        os.kill(int(os.environ["HARNESS"]), signal.SIGKILL)
+        signal.pause()
+    if stream:
+        events = [json.loads(each[6:]) for each in answer.split(b"\\n\\n")[:-2]]
+        text = "".join(each["choices"][0]["delta"].get("content") or "" for each in events)
+    else:
+        text = json.loads(answer)["choices"][0]["message"]["content"]
+    said.append({"role": "assistant", "content": text})
+print(text)
+"""
+AGENTS = """
+import os, sys
+from paceline import Case, CommandTask, Dataset
+from paceline.evaluators import EqualsExpected
+
+os.environ["HARNESS"] = str(os.getpid())
+os.environ.setdefault("DIE_AFTER", "never")
+dataset = Dataset(
+    cases=[Case(name=str(n), inputs=n, expected_output=str(n + 19)) for n in range(3)],
+    evaluators=[EqualsExpected()],
+)
+task = CommandTask(
+    [sys.executable, "{{ suite }}/agent.py", "{{ inputs }}", os.environ["HOW"]],
+    pass_env=["HARNESS", "DIE_AFTER"],
+)
+"""
+
+
 @pytest.fixture
 def sim() -> RunningSim:
     return start_in_thread(Scenario.of({"latency": 0}))
 
 
-def run(folder: Path, sim: RunningSim, *flags: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    (folder / "sums.py").write_text(SUITE)
+def run(
+    folder: Path, sim: RunningSim, *flags: str, suite: str = SUITE, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    (folder / "sums.py").write_text(suite)
     return subprocess.run(
         [sys.executable, "-m", "paceline", "run", "sums.py", "-j", "1", *flags],
         cwd=folder,
@@ -76,6 +119,25 @@ def test_an_attempt_of_twenty_calls_killed_after_its_fifteenth_makes_five(
     assert (stats.answered, stats.prompts.accepted_twice) == (60, 0)
     assert report["calls_simulated"]["n"] == 60
     assert report["calls_simulated"]["n_replayed"] == 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["whole", "stream"])
+def test_what_an_agent_has_been_answered_is_never_asked_again(
+    tmp_path: Path, sim: RunningSim, how: str
+) -> None:
+    """It kills its harness in the instant in which it has an answer."""
+    (tmp_path / "agent.py").write_text(AGENT)
+    with sim:
+        for number in (3, 15, 15, 16):
+            killed = run(tmp_path, sim, "-o", "run", suite=AGENTS, HOW=how, DIE_AFTER=str(number))
+            assert killed.returncode == -9, killed.stderr
+            assert sim.stats().answered == 20 + number
+        finished = run(tmp_path, sim, "-o", "run", "--json", suite=AGENTS, HOW=how)
+        stats = sim.stats()
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)["pass_rate"] == 1.0
+    assert (stats.answered, stats.prompts.accepted_twice) == (60, 0)
 
 
 @pytest.mark.slow

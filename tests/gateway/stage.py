@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -12,10 +12,12 @@ from paceline.pace.calls import Call
 from paceline.pace.desk import Desk, installed
 from paceline.pace.door import Door
 from paceline.pace.retrying import Patience
+from paceline.pace.tape import Tape, Taped
 from paceline.pace.transport import install
 from paceline.sim.scenario import Scenario
 from paceline.sim.server import RunningSim, start_in_thread
 
+OnRecord = Callable[[], Awaitable[None]]
 REAL_KEY = "sk-real-0123456789abcdefghijklmnop"
 
 
@@ -61,13 +63,21 @@ def environ_of(sim: RunningSim) -> dict[str, str]:
     }
 
 
+class Recording(Ear):
+    """One whose calls are kept."""
+
+    def __init__(self, *taped: Taped) -> None:
+        super().__init__()
+        self.tape = Tape(taped)
+
+
 @asynccontextmanager
-async def gateway_to(environ: dict[str, str]) -> AsyncIterator[Gateway]:
+async def gateway_to(environ: dict[str, str], *, on_record: OnRecord | None = None) -> AsyncIterator[Gateway]:
     """A gateway, with the pace of a run around it."""
     desk = Desk()
     try:
         with installed(desk), install(Door(desk, patience=Patience(base=0.02))):
-            async with Gateway(upstreams_in(environ)) as gateway:
+            async with Gateway(upstreams_in(environ), on_record=on_record) as gateway:
                 yield gateway
     finally:
         desk.close()

@@ -17,7 +17,8 @@ import pytest
 from paceline.gateway.server import Gateway
 from paceline.gateway.tickets import Allowance, Ticket
 from paceline.pace.calls import Call
-from tests.gateway.stage import REAL_KEY, Ear, environ_of, gateway_to, simulated
+from paceline.pace.tape import Taped
+from tests.gateway.stage import REAL_KEY, Ear, Recording, environ_of, gateway_to, simulated
 
 TOOL: Any = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
 ASKED: Any = [{"role": "user", "content": "What is 17 * 23?"}]
@@ -175,6 +176,129 @@ def test_the_first_piece_of_a_stream_passes_before_the_last_is_there() -> None:
 
     with simulated(latency={"mean": 30.0, "first_token": 0.0}) as sim:
         asyncio.run(talk(environ_of(sim)))
+
+
+class Disk:
+    """A record that is slow: what is told to it is safe when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.is_safe = asyncio.Event()
+
+    async def __call__(self) -> None:
+        self.asked += 1
+        await self.is_safe.wait()
+
+    async def wait_asked(self) -> None:
+        while not self.asked:
+            await asyncio.sleep(0.001)
+
+
+def test_an_answer_is_handed_over_when_it_is_on_record() -> None:
+    async def talk(environ: dict[str, str]) -> None:
+        disk, ear = Disk(), Recording()
+        async with gateway_to(environ, on_record=disk) as gateway:
+            with gateway.ticket(ear) as ticket:
+                async with through(gateway, ticket) as (one, _):
+                    asked = asyncio.ensure_future(one.chat.completions.create(model="m", messages=ASKED))
+                    await disk.wait_asked()
+                    assert [call.outcome for call in ear.calls] == ["ok"]
+                    _done, waiting = await asyncio.wait([asked], timeout=0.05)
+                    assert waiting
+                    disk.is_safe.set()
+                    assert (await asked).choices[0].message.content == "391"
+        assert disk.asked == 1
+
+    with simulated() as sim:
+        asyncio.run(asyncio.wait_for(talk(environ_of(sim)), 30))
+
+
+def test_of_a_stream_only_the_end_waits_for_the_record() -> None:
+    async def talk(environ: dict[str, str]) -> None:
+        disk = Disk()
+        async with gateway_to(environ, on_record=disk) as gateway:
+            with gateway.ticket(Recording()) as ticket:
+                async with through(gateway, ticket) as (_, other):
+                    said: list[str] = []
+
+                    async def listen() -> None:
+                        stream = await other.messages.create(
+                            model="m", max_tokens=99, messages=ASKED, stream=True
+                        )
+                        async for event in stream:
+                            said.append(event.type)  # noqa: PERF401  # one after the other, as they come
+
+                    listening = asyncio.ensure_future(listen())
+                    await disk.wait_asked()
+                    _done, waiting = await asyncio.wait([listening], timeout=0.05)
+                    assert waiting
+                    assert "content_block_delta" in said
+                    assert "message_stop" not in said
+                    disk.is_safe.set()
+                    await listening
+                    assert said[-1] == "message_stop"
+        assert disk.asked == 1
+
+    with simulated(latency={"mean": 0.2, "first_token": 0.0}) as sim:
+        asyncio.run(asyncio.wait_for(talk(environ_of(sim)), 30))
+
+
+def test_nobody_waits_for_what_is_not_kept_or_is_on_record_already() -> None:
+    async def talk(environ: dict[str, str]) -> None:
+        disk, first = Disk(), Recording()
+        disk.is_safe.set()
+        async with gateway_to(environ, on_record=disk) as gateway:
+
+            async def ask(ear: Ear) -> None:
+                with gateway.ticket(ear) as ticket:
+                    async with through(gateway, ticket) as (one, _):
+                        await one.chat.completions.create(model="m", messages=ASKED)
+
+            await ask(first)
+            (call,) = first.calls
+            assert call.bodies is not None
+            assert disk.asked == 1
+            await ask(Ear())
+            again = Recording(Taped(request=call.request, began=0.0, ended=1.0, body=call.bodies.answered))
+            await ask(again)
+            assert [each.replayed for each in again.calls] == [True]
+        assert disk.asked == 1
+
+    with simulated() as sim:
+        asyncio.run(asyncio.wait_for(talk(environ_of(sim)), 30))
+
+
+def test_a_stream_that_is_on_record_is_streamed_again() -> None:
+    async def talk(environ: dict[str, str]) -> None:
+        first = Recording()
+        async with gateway_to(environ) as gateway:
+
+            async def ask(ear: Ear) -> str:
+                with gateway.ticket(ear) as ticket:
+                    async with (
+                        through(gateway, ticket) as (_, other),
+                        other.messages.stream(model="m", max_tokens=99, messages=ASKED) as stream,
+                    ):
+                        return await stream.get_final_text()
+
+            assert await ask(first) == "391"
+            (call,) = first.calls
+            assert call.bodies is not None
+            again = Recording(
+                Taped(
+                    request=call.request,
+                    began=0.0,
+                    ended=1.0,
+                    body=call.bodies.answered,
+                    content_type=call.bodies.content_type,
+                )
+            )
+            assert await ask(again) == "391"
+            assert [each.replayed for each in again.calls] == [True]
+
+    with simulated() as sim:
+        asyncio.run(talk(environ_of(sim)))
+        assert sim.stats().answered == 1
 
 
 def test_a_child_that_goes_away_takes_its_call_with_it() -> None:

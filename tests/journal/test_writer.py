@@ -77,6 +77,45 @@ def test_a_line_is_reported_only_after_its_write_and_its_sync(place: Path) -> No
     assert disk.done == [("write", "run.jsonl"), ("sync", "run.jsonl"), ("told", "")]
 
 
+def test_whoever_waits_for_a_line_to_be_safe_is_told_then_and_not_before(place: Path) -> None:
+    disk = Gate()
+    for _ in range(2):
+        disk.go.release()
+    with Journal.create(place, run_line(), redactor=PLAIN, disk=disk) as journal:
+        for _ in range(2):
+            disk.waiting.acquire()
+        told: list[str] = []
+        safe = threading.Event()
+        journal.when_safe(lambda: told.append("nothing to wait for"))
+        journal.append(begin("a"))
+        disk.waiting.acquire()  # it is being synced
+        journal.append(begin("b"))
+        journal.when_safe(lambda: told.append("b"))
+        journal.when_safe(safe.set)
+        assert told == ["nothing to wait for"]
+        disk.go.release()
+        disk.waiting.acquire()  # "a" is safe, and "b" is being synced
+        assert told == ["nothing to wait for"]
+        disk.go.release(100)
+        assert safe.wait(30)
+    assert told == ["nothing to wait for", "b"]
+
+
+def test_nobody_waits_for_a_disk_that_has_refused(place: Path) -> None:
+    disk = FullDisk(200)
+    journal = Journal.create(place, run_line(), redactor=PLAIN, disk=disk)
+    told = threading.Event()
+    with suppress(JournalBroken):
+        for _ in range(100):
+            journal.append(begin("a"))
+        journal.when_safe(told.set)
+        assert told.wait(30)
+    told.clear()
+    journal.when_safe(told.set)
+    assert told.is_set()
+    journal.close()
+
+
 def test_durability_of_the_operating_system_syncs_nothing_after_the_start(place: Path) -> None:
     disk = RecordingDisk()
     with Journal.create(place, run_line(), durability="os", redactor=PLAIN, disk=disk) as journal:

@@ -63,7 +63,7 @@ def options_for(
         drain_timeout=chosen["drain_timeout"],
         evaluator_concurrency=chosen["evaluator_concurrency"],
         judge_model=chosen["judge_model"],
-        judge_aliases=chosen["judge_aliases"],
+        judge_aliases=chosen["judge_aliases"] or None,
         budget=_budget(chosen),
         order=chosen["order"],
         retry_errors=retry_errors,

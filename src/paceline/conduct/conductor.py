@@ -254,7 +254,7 @@ class Conductor:
             around.enter_context(recorder)
             around.enter_context(self.pacing.opened())
             await around.enter_async_context(
-                gateway_for(self.job.tasks.values(), listens=self.pacing.listens)
+                gateway_for(self.job.tasks.values(), recorder, listens=self.pacing.listens)
             )
             await around.enter_async_context(self.attendance.over(self.run_id, self.path))
             executor = self._executor()

@@ -4,21 +4,23 @@
         with gateway.ticket(listener) as ticket:
             subprocess environment | gateway.environment(ticket)
 
-Every byte of a streamed answer is passed on at once. A child that goes away takes its call with it. Who is
-refused is told so before anything is sent anywhere.
+Every byte of a streamed answer is passed on at once, but for the last: the end of an answer is passed on when
+the call is on record. So what a child has been answered is never asked again, whenever we are killed. A child
+that goes away takes its call with it. Who is refused is told so before anything is sent anywhere.
 
 Knows how requests become answers. What may pass is `requests`', how it is paced the door's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Final, Self
 
 from paceline.errors import PacelineError
+from paceline.gateway.hearing import Hearing
 from paceline.gateway.refusals import HEADERS, Refusal
 from paceline.gateway.requests import Passing, checked
 from paceline.gateway.tickets import UNBOUNDED, Allowance, Ticket, Tickets
@@ -47,10 +49,19 @@ _RETURNED_PREFIXES: Final = ("x-ratelimit-", "anthropic-")
 class Gateway:
     """A proxy on this machine for the model calls of children."""
 
-    def __init__(self, upstreams: Mapping[str, Upstream], *, port: int = 0, bounds: Bounds = BOUNDS) -> None:
+    def __init__(
+        self,
+        upstreams: Mapping[str, Upstream],
+        *,
+        port: int = 0,
+        bounds: Bounds = BOUNDS,
+        on_record: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`on_record` waits until what was told of calls so far is safe, where there is a record."""
         self.upstreams = dict(upstreams)
         self.tickets = Tickets()
         self._http = HttpServer(self._handle, host=LOOPBACK, port=port, bounds=bounds)
+        self._on_record = on_record
         self._client: Any = None
 
     @property
@@ -92,10 +103,11 @@ class Gateway:
         if isinstance(passing, Refusal):
             await _refuse(passing, answer)
             return
-        current_listener.set(passing.ticket if passing.is_call else None)
-        await self._pass_on(passing, request.body, answer)
+        hearing = Hearing(passing.ticket)
+        current_listener.set(hearing if passing.is_call else None)
+        await self._pass_on(passing, hearing, request.body, answer)
 
-    async def _pass_on(self, passing: Passing, body: bytes, answer: Answer) -> None:
+    async def _pass_on(self, passing: Passing, hearing: Hearing, body: bytes, answer: Answer) -> None:
         import httpx2
 
         asked = self._client.build_request(passing.method, passing.url, headers=passing.headers, content=body)
@@ -109,27 +121,36 @@ class Gateway:
             await _refuse(Refusal(400, f"{error}; {error.hint}", passing.wire), answer)
             return
         try:
-            await _return(response, answer)
+            await self._return(response, hearing, answer)
         except httpx2.HTTPError:
             answer.reset()  # the child is to see that something is missing
         finally:
             with suppress(httpx2.HTTPError):
                 await response.aclose()
 
+    async def _return(self, response: Any, hearing: Hearing, answer: Answer) -> None:
+        headers = list(_returned(response.headers))
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            body = await response.aread()
+            await self._recorded(hearing)
+            await answer.whole(response.status_code, headers, body)
+            return
+        await answer.begin(response.status_code, headers)
+        async for piece in response.aiter_raw():
+            await self._recorded(hearing)  # it has ended where this is its last piece
+            await answer.send(piece)
+        await self._recorded(hearing)
+        await answer.end()
+
+    async def _recorded(self, hearing: Hearing) -> None:
+        """Wait until a call that has ended is on record, where it goes there."""
+        if hearing.is_kept and self._on_record is not None:
+            hearing.is_kept = False
+            await self._on_record()
+
 
 async def _refuse(refusal: Refusal, answer: Answer) -> None:
     await answer.whole(refusal.status, HEADERS, refusal.body)
-
-
-async def _return(response: Any, answer: Answer) -> None:
-    headers = list(_returned(response.headers))
-    if not response.headers.get("content-type", "").startswith("text/event-stream"):
-        await answer.whole(response.status_code, headers, await response.aread())
-        return
-    await answer.begin(response.status_code, headers)
-    async for piece in response.aiter_raw():
-        await answer.send(piece)
-    await answer.end()
 
 
 def _returned(headers: Any) -> Iterator[Header]:

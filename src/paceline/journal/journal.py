@@ -203,6 +203,10 @@ class Journal:
         """Wait until everything appended so far is safe; False where `timeout` seconds were too few."""
         return self._writer.flush(timeout)
 
+    def when_safe(self, told: Callable[[], None]) -> None:
+        """Tell, here or on the writer's thread, once what was appended so far is safe or never will be."""
+        self._writer.when_safe(told)
+
     def source(self) -> FileSource:
         """This journal to read from; what is committed is there."""
         return FileSource(self.places)

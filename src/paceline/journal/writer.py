@@ -18,6 +18,7 @@ import contextlib
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -86,6 +87,7 @@ class Writer:
         self._gathered: list[bytes] = []
         self._gathered_blobs: dict[str, bytes] = {}
         self._gathered_bodies: list[bytes] = []
+        self._awaited: deque[tuple[int, Callable[[], None]]] = deque()
         self._appended = 0
         self._committed = 0
         self._unsafe_bytes = 0
@@ -146,6 +148,14 @@ class Writer:
                 raise self._refusal()
             return False
 
+    def when_safe(self, told: Callable[[], None]) -> None:
+        """Tell once what was appended before is safe, or never will be: here, or on the writer's thread."""
+        with self._lock:
+            if self._refusal is None and self._committed < self._appended:
+                self._awaited.append((self._appended, told))
+                return
+        told()
+
     def close(self) -> None:
         """Commit what has gathered, then let go of the file. A broken journal closes without complaint."""
         with self._lock:
@@ -188,6 +198,12 @@ class Writer:
                 self._settled.notify_all()
             if (listener := self.on_commit) is not None:
                 _call(listener, upto)
+            self._tell_awaited(upto)
+
+    def _tell_awaited(self, upto: int) -> None:
+        """On the writer's thread; others only add to the end."""
+        while self._awaited and self._awaited[0][0] <= upto:
+            _call(self._awaited.popleft()[1])
 
     def _commit(self, lines: list[bytes], blobs: dict[str, bytes], bodies: list[bytes]) -> None:
         if blobs:
@@ -226,6 +242,7 @@ class Writer:
             self._settled.notify_all()
         if (listener := self.on_broken) is not None:
             _call(listener, refusal())
+        self._tell_awaited(self._appended)
 
     def disown(self) -> None:
         """In a forked child: the thread and the journal are the parent's, and only its."""
@@ -235,6 +252,7 @@ class Writer:
         self._gathered = []
         self._gathered_blobs = {}
         self._gathered_bodies = []
+        self._awaited.clear()
         self._closing = True
         self._refusal = lambda: JournalError(
             f"the journal {self._path} belongs to the process that opened it, and this is a fork of that one"
@@ -243,10 +261,10 @@ class Writer:
             os.close(self._fd)
 
 
-def _call(listener: Callable[..., None], value: object) -> None:
+def _call(listener: Callable[..., None], *values: object) -> None:
     """Tell a listener; one that raises (a loop that is gone, say) must not stop the writer."""
     try:
-        listener(value)
+        listener(*values)
     except Exception:
         import logging
 

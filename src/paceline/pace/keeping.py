@@ -77,7 +77,8 @@ def keeping_of(listener: Listener | None, seen: Seen, asked: bytes | None) -> Ke
 def answer_again(taped: Taped, library: Any) -> Any:
     """An answer that is on record, as the library that the caller uses has it."""
     headers = {"content-type": taped.content_type or "application/json", REPLAYED: "1"}
-    return library.Response(taped.status, headers=headers, content=taped.body)
+    # As one that is still to be read: whoever passes an answer on, byte for byte, can read it once.
+    return library.Response(taped.status, headers=headers, stream=library.ByteStream(taped.body))
 
 
 def call_again(taped: Taped, seen: Seen, asked: bytes, at: float, prices: Mapping[str, Price]) -> Call:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from paceline.settings import cache_root
 from paceline.workspaces.git import fetch, git, make_repository
 from paceline.workspaces.sources import Repository, WorkspaceError
 
@@ -30,10 +30,7 @@ _WHOLE_HASH: Final = re.compile(r"[0-9a-f]{40}")
 
 def stores_root() -> Path:
     """Where stores are kept."""
-    if given := os.environ.get("PACELINE_CACHE"):
-        return Path(given) / "repositories"
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "paceline" / "repositories"
+    return cache_root() / "repositories"
 
 
 class Store:

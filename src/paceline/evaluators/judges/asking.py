@@ -10,19 +10,24 @@ decided it.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from paceline.evaluators.judges.attempts import attempts_in
 from paceline.evaluators.judges.fingerprint import fingerprint_of, seen_by
+from paceline.evaluators.judges.judgements import Judgement
 from paceline.evaluators.judges.questions import Question
 from paceline.evaluators.verdicts import concluded
-from paceline.models import Answer, AnswerNotJson, Model, Usage
+from paceline.models import Answer, AnswerNotJson, Model
 from paceline.pace.prices import price_of
+
+if TYPE_CHECKING:
+    from paceline.evaluators.judges.cache import VerdictCache
 
 SHOWN: Final = 200
 """Characters of an unreadable answer that its error shows."""
@@ -32,26 +37,13 @@ class JudgeUnreadable(ValueError):
     """A judge has answered, and what it has said is no judgement. Another answer may be one."""
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a judge says about one thing."""
-
-    passed: bool | None = None
-    score: float | None = None
-    choice: str | None = None
-    reason: str = ""
-    flags: tuple[str, ...] = ()
-    """Attempts to steer the judge that stand in what was judged. They change no verdict."""
-    model: str = ""
-    """The one that answered, as the provider names it."""
-    simulated: bool = False
-    usage: Usage | None = None
-    """Tokens; None where they are not known."""
-    price: float | None = None
-    """US dollars at the usual prices; None where that is not known. A run's record goes by the user's own."""
-
-
 async def ask_judge(
-    model: Model, question: Question, settings: Mapping[str, Any] | None = None, *, part: str = ""
+    model: Model,
+    question: Question,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    part: str = "",
+    cache: VerdictCache | None = None,
 ) -> Judgement:
     """Ask a model to judge. `part` names the question among those of one evaluator about one case."""
     shown = question.material()
@@ -60,8 +52,9 @@ async def ask_judge(
         answer = await _answer_of(model, question, settings or {})
         return judgement_of(answer, question, flags=attempts_in(shown), price=_price(model, answer))
 
-    seen = seen_by(fingerprint_of(model, question, settings), shown)
-    return await concluded(part or "judgement", seen, ask, Judgement)
+    seen, part = seen_by(fingerprint_of(model, question, settings), shown), part or "judgement"
+    conclude = ask if cache is None else functools.partial(cache.judgement, seen, part, ask)
+    return await concluded(part, seen, conclude, Judgement)
 
 
 async def _answer_of(model: Model, question: Question, settings: Mapping[str, Any]) -> Answer:

@@ -24,6 +24,7 @@ _WORDS: Final[Mapping[str, str]] = {
         r"(?: give|assign|award|grant|return|output|print|respond|reply|answer|say|set|mark|rate|score|grade"
         r"|conclude|write|record|emit )"
     ),
+    "SAY": r"(?: give|assign|award|grant|respond|reply|answer|say|mark|rate|score|grade )",
     "PIECE": (
         r"(?: output|input|expected[ _]?output|context|material|answer|response|submission|data|document )"
     ),
@@ -43,15 +44,16 @@ _KINDS: Final[Mapping[str, str]] = {
     "demands a verdict": r"""
         \b ORDER \b NEAR \b TOP \b NEAR \b VERDICT \b
         | \b ORDER \b NEAR \b VERDICT \b NEAR (?: \d | \b TOP \b | \b pass )
-        | \b ORDER \b NEAR \b \d+(?:\.\d+)? \s* (?: / | out\ of ) \s* \d+
-        | \b ORDER \s+ (?: (?:it|this|me|us|(?:the|this)\ PIECE)\s+ )? (?: (?:as|a|with|only)\s+ ){0,2}
+        | \b ORDER \b NEAR \b \d+(?:\.\d+)? \s? (?: / | out\ of ) \s? (?: 5|10|100 )\b
+        | \b SAY \s+ (?: (?:it|this|me|us|(?:the|this)\ PIECE)\s+ )? (?: (?:as|a|with|only)\s+ ){0,2}
             ["'`*]* (?: \d+(?:\.\d+)? | pass(?:ed|ing)? | true | correct )\b ["'`*]* \s* (?: [.!,;\n] | $ )
         | \b(?: must|should|ha(?:s|ve)\ to|shall|needs?\ to )\b NEAR
             \b(?: pass | be\ (?:passed|graded|scored|rated|marked) | TOP \s VERDICT )\b
         """,
     "speaks to the judge": r"""
-        \b(?: dear|hey|hello|hi|attention|notice|memo|to|for|as )\W+
+        \b(?: dear|hey|hello|hi|attention|notice|memo )\W+
             (?: (?:the|an?|all|any|our|my)\s+ )? (?: \w+\s+ )? JUDGE \b
+        | \b(?: to|for|as )\s+ (?:the|an?|all|any|our|my)\s+ (?: \w+\s+ )? JUDGE \b
         | \b you(?: '?re|\ are|\ as )\b NEAR \b(?: JUDGE|JUDGING )\b
         """,
     "poses as another speaker": r"""

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from paceline.errors import UsageError
-from paceline.evaluators.base import AnyContext, Asks, EvaluationReason, EvaluationScalar, Evaluator
+from paceline.evaluators.base import AnyContext, Asks, EvaluationReason, EvaluationScalar, Evaluator, Spared
 from paceline.evaluators.judges.asking import Judgement, ask_judge
+from paceline.evaluators.judges.cache import cache_of
 from paceline.evaluators.judges.choosing import Which, judge_model
 from paceline.evaluators.judges.fingerprint import fingerprint_of
 from paceline.evaluators.judges.questions import Form, Question, Scale
@@ -61,6 +62,8 @@ class LLMJudge(Evaluator[object, object, object]):
     allow_self_grading: bool = field(default=False, kw_only=True)
     calibration: str | None = field(default=None, kw_only=True)
     """The certificate that says how far this judge agrees with people."""
+    cache: bool | str = field(default=False, kw_only=True)
+    """Whether what it has said before about the same counts: True for all runs, or a folder that keeps it."""
     evaluation_name: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -115,15 +118,16 @@ class LLMJudge(Evaluator[object, object, object]):
         model, settings = self.judge(), self.settings
         if not self.allow_self_grading:
             refuse_own_answer(model, ctx)
-        question = self._question(self._shown(ctx))
+        question, cache = self._question(self._shown(ctx)), cache_of(self.cache)
 
         async def vote(number: int) -> Judgement:
-            return await ask_judge(model, question, settings, part=f"vote {number}")
+            return await ask_judge(model, question, settings, part=f"vote {number}", cache=cache)
 
         numbers = range(1, self.votes + 1)
         # All of them come to their end, whatever becomes of one: what is answered is on record, and paid for.
-        votes = await asyncio.gather(*map(vote, numbers), return_exceptions=True)
-        return self._results(counted(all_or_error(votes)))
+        answers = await asyncio.gather(*map(vote, numbers), return_exceptions=True)
+        votes = all_or_error(answers)
+        return self._results(counted(votes), spared=sum(vote.cached for vote in votes))
 
     def _shown_names(self) -> list[str]:
         return [
@@ -140,17 +144,18 @@ class LLMJudge(Evaluator[object, object, object]):
         form: Form = "assertion" if self.score is False else "score" if self.assertion is False else "both"
         return Question(rubric=self.rubric, shown=shown, answer=form, scale=self._scale)
 
-    def _results(self, said: Counted) -> dict[str, EvaluationScalar | EvaluationReason]:
+    def _results(self, said: Counted, *, spared: int) -> dict[str, EvaluationScalar | EvaluationReason]:
         name = self.get_default_evaluation_name()
         both = self.score is not False and self.assertion is not False
         results: dict[str, EvaluationScalar | EvaluationReason] = {}
         reason = _with_flags(said)
         if self.score is not False:
             assert said.score is not None
-            _put(results, self.score, f"{name}_score" if both else name, said.score, reason)
+            _put(results, self.score, f"{name}_score" if both else name, said.score, reason, spared)
         if self.assertion is not False:
             assert said.passed is not None
-            _put(results, self.assertion, f"{name}_pass" if both else name, said.passed, reason)
+            called = f"{name}_pass" if both else name
+            _put(results, self.assertion, called, said.passed, reason, 0 if both else spared)
         if self.votes > 1:
             if said.agreement is not None:
                 results[f"{name}_agreement"] = said.agreement
@@ -173,9 +178,11 @@ def _put(
     default_name: str,
     value: bool | float,
     reason: str,
+    spared: int,
 ) -> None:
     name = config.get("evaluation_name") or default_name
-    results[name] = EvaluationReason(value, reason) if config.get("include_reason") else value
+    told = reason if config.get("include_reason") else None
+    results[name] = Spared(value, told, spared) if spared or told is not None else value
 
 
 def _with_flags(said: Counted) -> str:

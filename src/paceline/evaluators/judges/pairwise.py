@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from paceline.errors import UsageError
 from paceline.evaluators.base import AnyContext, Asks, EvaluationReason, EvaluationScalar, Evaluator, Spared
 from paceline.evaluators.judges.asking import Judgement, ask_judge
+from paceline.evaluators.judges.cache import cache_of
 from paceline.evaluators.judges.choosing import judge_model
 from paceline.evaluators.judges.fencing import told
 from paceline.evaluators.judges.fingerprint import fingerprint_of
@@ -54,6 +55,8 @@ class Pairwise(Evaluator[object, object, object]):
     allow_self_grading: bool = field(default=False, kw_only=True)
     calibration: str | None = field(default=None, kw_only=True)
     """The certificate that says how far this judge agrees with people."""
+    cache: bool | str = field(default=False, kw_only=True)
+    """Whether what it has said before about the same counts: True for all runs, or a folder that keeps it."""
     evaluation_name: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -100,11 +103,12 @@ class Pairwise(Evaluator[object, object, object]):
             refuse_own_answer(model, ctx)
         other = self._other(ctx)
         if told(ctx.output) == told(other):
-            return self._results("tie", "both are the same", consistent=None)
+            return self._results("tie", "both are the same", spared=2)
+        cache = cache_of(self.cache)
 
         async def judged(first: object, second: object, part: str) -> Judgement:
             question = self._question(first, second, ctx.inputs)
-            return await ask_judge(model, question, settings, part=part)
+            return await ask_judge(model, question, settings, part=part, cache=cache)
 
         both = await asyncio.gather(
             judged(ctx.output, other, "output first"),
@@ -113,10 +117,11 @@ class Pairwise(Evaluator[object, object, object]):
         )
         ahead, behind = all_or_error(both)
         one, two = _said(ahead, output=FIRST), _said(behind, output=SECOND)
+        spared = ahead.cached + behind.cached
         if one == two:
-            return self._results(one, ahead.reason, consistent=True)
+            return self._results(one, ahead.reason, consistent=True, spared=spared)
         why = f"in one order a {one}, in the other a {two}: which was shown first has decided"
-        return self._results("tie", why, consistent=False)
+        return self._results("tie", why, consistent=False, spared=spared)
 
     def _other(self, ctx: AnyContext) -> object:
         _, dot, key = self.against.partition(".")
@@ -139,10 +144,9 @@ class Pairwise(Evaluator[object, object, object]):
         )
 
     def _results(
-        self, winner: Winner, reason: str, *, consistent: bool | None
+        self, winner: Winner, reason: str, *, consistent: bool | None = None, spared: int = 0
     ) -> dict[str, EvaluationScalar | EvaluationReason]:
         name = self.get_default_evaluation_name()
-        spared = 2 if consistent is None else 0
         results: dict[str, EvaluationScalar | EvaluationReason] = {
             name: Spared(SCORES[winner], f"{winner}: {reason}", spared)
         }
