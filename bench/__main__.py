@@ -30,6 +30,7 @@ PROGRAMS = (
     "transport",
     "commands",
     "worktrees",
+    "calibration",
     "requirements",
 )
 

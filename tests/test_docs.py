@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,13 +34,26 @@ def shown(path: Path) -> str:
 
 
 RUNS_GENERATED_CODE = ROOT / "docs" / "how-to" / "code-evaluators.md"
+DATA = ROOT.parent / "shared" / "data"
+FETCHED = {
+    ROOT / "docs" / "how-to" / "from-string-match-to-a-judge.md": {
+        "topical_chat.json": DATA / "topical_chat_human_judge.json"
+    },
+}
+"""What a page has its reader fetch, and where that is here: the tests fetch nothing."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_every_example_on_the_page_runs(page: Path, tmp_path: Path) -> None:
     if page == RUNS_GENERATED_CODE and means().way == "limits":
         pytest.skip(f"generated code cannot be contained here: {means().why_not}")
-    ended = run(page, tmp_path / "follow along")
+    folder = tmp_path / "follow along"
+    folder.mkdir()
+    for name, data in FETCHED.get(page, {}).items():
+        if not data.exists():
+            pytest.skip(f"../shared/data/{data.name} is not here")
+        shutil.copyfile(data, folder / name)
+    ended = run(page, folder)
     assert ended.returncode == 0, ended.stderr
 
 

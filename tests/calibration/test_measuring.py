@@ -88,6 +88,7 @@ def test_what_the_judge_left_out_is_counted_and_not_taken_for_anything(rng: np.r
         ([1, 5], [0, 1], False),
         ([1, 5], [10, 50], False),
         ([0, 1], [0, 100], False),
+        ([0, 2], [0, 1], False),
         ([3, 5], [4, 4], True),
     ],
 )

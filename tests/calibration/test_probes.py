@@ -42,11 +42,11 @@ def test_length_is_not_probed_without_texts_or_where_all_are_alike(rng: np.rando
 
 def test_a_judge_that_prefers_the_first_answer_is_caught(rng: np.random.Generator) -> None:
     as_shown = [1.0] * 40 + [0.0] * 40
-    fair = position(items(as_shown, as_shown, swapped=as_shown))
+    fair = position(items(as_shown, as_shown, orders=list(zip(as_shown, as_shown, strict=True))))
     assert (fair.state, fair.figures["consistency"]) == ("ok", 1.0)
     # In the other order the first is the other one: of the forty, it now prefers that.
     swapped = [0.0] * 20 + [1.0] * 20 + [0.0] * 40
-    caught = position(items(as_shown, as_shown, swapped=swapped))
+    caught = position(items(as_shown, as_shown, orders=list(zip(as_shown, swapped, strict=True))))
     assert caught.state == "alarm"
     assert caught.figures["consistency"] == 0.75
     assert caught.figures["first_share"] == 1.0
@@ -56,7 +56,7 @@ def test_a_judge_that_prefers_the_first_answer_is_caught(rng: np.random.Generato
 def test_a_few_pairs_that_differ_at_random_are_no_alarm() -> None:
     as_shown = [1.0, 0.0] * 50
     swapped = [0.0, 1.0] * 2 + [1.0, 0.0] * 48
-    assert position(items(as_shown, as_shown, swapped=swapped)).state == "ok"
+    assert position(items(as_shown, as_shown, orders=list(zip(as_shown, swapped, strict=True)))).state == "ok"
 
 
 def test_position_is_not_probed_for_judges_of_single_answers() -> None:

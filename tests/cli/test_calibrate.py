@@ -349,3 +349,49 @@ def test_simulated_answers_never_make_a_calibrated_judge(shell: Shell) -> None:
     found = json.loads(told.stdout)
     assert found["verdict"]["kind"] != "PASS"
     assert found["simulated"] is True
+
+
+PAIRS = """
+    import json, re
+    from paceline.evaluators import Pairwise
+
+    def longer(text, first_wins=False):
+        shown = [
+            re.search(rf"{name} [^\\n]*:\\n(.*?)\\n[^\\n]*end of {name}", text, re.DOTALL)[1]
+            for name in ("first", "second")
+        ]
+        one, two = (each.count("good") for each in shown)
+        wins = first_wins and abs(one - two) < 2
+        choice = "first" if wins or one > two else "neither" if one == two else "second"
+        return json.dumps({"reason": "counted", "choice": choice})
+
+    def hasty(text):
+        return longer(text, first_wins=True)
+
+    fair, unfair = Pairwise("More of it.", longer), Pairwise("More of it.", hasty)
+"""
+
+
+def test_a_judge_of_pairs_is_probed_for_where_an_answer_stands(shell: Shell) -> None:
+    shell.write("judges.py", PAIRS)
+    dice = random.Random(7)
+    rows = []
+    for number in range(60):
+        one, two = dice.sample(range(1, 5), 2)
+        label = "win" if one > two else "loss"
+        answers = {"output": "good " * one + str(number), "expected": "good " * two}
+        rows.append(json.dumps({**answers, "preferred": label}))
+    shell.write("pairs.jsonl", "\n".join(rows))
+    found = {}
+    for judge in ("fair", "unfair"):
+        told = shell.types(
+            *("calibrate", "pairs.jsonl", "--judge", f"judges.py:{judge}", "--human-column", "preferred"),
+            *("--levels", "loss,tie,win", "--json"),
+        )
+        document = json.loads(told.stdout)
+        assert document["judge"]["result"] == "Pairwise"
+        found[judge] = next(probe for probe in document["probes"] if probe["name"] == "position")
+    assert (found["fair"]["state"], found["fair"]["figures"]["consistency"]) == ("ok", 1.0)
+    assert found["unfair"]["state"] == "alarm"
+    assert found["unfair"]["figures"]["first_share"] == 1.0
+    assert found["unfair"]["figures"]["consistency"] < 0.8

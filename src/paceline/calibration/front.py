@@ -63,6 +63,7 @@ def _scored(item: Item, columns: Columns, aside: Aside, problems: Problems) -> S
             return None
 
     again = (number(column) for column in aside.again)
+    swapped = number(aside.swapped) if aside.swapped is not None else None
     text = reach(item.row, aside.output) if aside.output is not None else NOTHING
     return Scored(
         where=item.where,
@@ -72,7 +73,7 @@ def _scored(item: Item, columns: Columns, aside: Aside, problems: Problems) -> S
         cluster=item.cluster,
         length=length_of(text),
         again=tuple(said for said in again if said is not None),
-        swapped=number(aside.swapped) if aside.swapped is not None else None,
+        orders=(item.judge, swapped) if item.judge is not None and swapped is not None else None,
     )
 
 

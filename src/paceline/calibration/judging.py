@@ -15,6 +15,8 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from paceline.calibration.columns import NOTHING, as_number, reach, without
 from paceline.calibration.front import length_of
 from paceline.calibration.labels import Item, Labels
@@ -26,12 +28,15 @@ from paceline.dataset.identity import name_of_content, with_ordinal
 from paceline.engine.ports import Stored, Turn
 from paceline.engine.source import stored_turn
 from paceline.errors import DatasetError, UsageError
+from paceline.evaluators.judges.asking import Judgement
 from paceline.evaluators.judges.choosing import judging_with
+from paceline.evaluators.judges.pairwise import IN_ORDER, NEITHER
 from paceline.evaluators.judges.standing import fingerprint_of_judge, without_certificate
 from paceline.evaluators.prepare import prepare
 from paceline.evaluators.results import EvaluationResult
 from paceline.evaluators.verdicts import digest_of
-from paceline.journal.records import Key
+from paceline.journal.reading import FileSource, Recorded
+from paceline.journal.records import Key, VerdictLine
 from paceline.options import Options
 from paceline.report import Report
 from paceline.runs import directory_name, runs_root
@@ -225,6 +230,7 @@ def scored_by_judge(
         for failure in row.evaluator_failures if row.key.repeat == 0 else ():
             errors[row.key.case] = f"{failure.error_type}: {failure.error_message}"[:120]
     named = _result_meant(said.values(), judge.name, result)
+    orders = _orders(report.path)
     repeats = range(1, 1 + max((repeat for _, repeat in said), default=0))
 
     def number(name: str, repeat: int) -> float | None:
@@ -247,9 +253,25 @@ def scored_by_judge(
                 cluster=each.item.cluster,
                 length=length_of(each.output),
                 again=tuple(score for score in again if score is not None),
+                orders=orders.get(each.name),
             )
         )
     return scored, named
+
+
+def _orders(path: Path | None) -> dict[str, tuple[float, float]]:
+    """What a judge of pairs has said of each item in either order, for the answer that is judged."""
+    chosen: dict[str, dict[str, float]] = {}
+    source = FileSource(path) if path is not None else None
+    for entry in () if source is None else source.entries():
+        line = entry.line if isinstance(entry, Recorded) else None
+        if source is None or not isinstance(line, VerdictLine) or line.repeat or line.part not in IN_ORDER:
+            continue
+        choice = msgspec.json.decode(source.value(line.value), type=Judgement).choice
+        won = 1.0 if choice == IN_ORDER[line.part] else 0.5 if choice == NEITHER else 0.0
+        chosen.setdefault(line.case, {})[line.part] = won
+    ahead, behind = IN_ORDER
+    return {name: (each[ahead], each[behind]) for name, each in chosen.items() if len(each) == 2}
 
 
 def _result_meant(said: Iterable[Mapping[str, object]], judge: str, wanted: str | None) -> str | None:

@@ -42,8 +42,8 @@ class Scored:
     """Characters of what was judged."""
     again: tuple[float, ...] = ()
     """What the judge said when it was asked again."""
-    swapped: float | None = None
-    """What it said of a pair shown in the other order."""
+    orders: tuple[float, float] | None = None
+    """Of a pair: what it said with the answers in one order, and in the other one."""
 
 
 def measure(items: Sequence[Scored], rng: np.random.Generator, *, draws: int = DRAWS) -> Figures:
@@ -127,7 +127,7 @@ def is_same_scale(human: Sequence[float], judge: Sequence[float]) -> bool:
     common = min(max(human), max(judge)) - max(min(human), min(judge))
     if widths[0] == 0:
         return common >= 0
-    return widths[1] <= 2 * widths[0] and common >= widths[0] / 2
+    return widths[1] <= 1.5 * widths[0] and common >= widths[0] / 2
 
 
 def scale_of(values: Sequence[float]) -> Scale:

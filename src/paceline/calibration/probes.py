@@ -47,7 +47,7 @@ def length(items: Sequence[Scored], rng: np.random.Generator) -> Probe:
         return Probe(
             name="length",
             state="not probed",
-            said="the texts are not known: name their column, --map output=COLUMN"
+            said="name the column of the texts: --map output=COLUMN"
             if not known
             else f"of {len(known)} texts nothing can be told",
         )
@@ -109,14 +109,12 @@ def _slope(cells: Cells) -> Statistic:
 
 def position(items: Sequence[Scored]) -> Probe:
     """Of two answers, whether the one that is shown first wins, whichever that is."""
-    pairs = [
-        (item.judge, item.swapped) for item in items if item.judge is not None and item.swapped is not None
-    ]
+    pairs = [item.orders for item in items if item.orders is not None]
     if not pairs:
         return Probe(
             name="position",
             state="not probed",
-            said="for judges of pairs: their verdicts with the answers in the other order, --swapped-column",
+            said="for judges of pairs: Pairwise, or --swapped-column",
         )
     middle = (min(map(min, pairs)) + max(map(max, pairs))) / 2
     winners = [(_sign(as_shown - middle), _sign(swapped - middle)) for as_shown, swapped in pairs]
@@ -168,7 +166,7 @@ def retest(items: Sequence[Scored], rng: np.random.Generator) -> Probe:
         return Probe(
             name="retest",
             state="not probed",
-            said="ask again: --retest 3, or name the columns, --retest-column"
+            said="ask again: --retest 3, or --retest-column"
             if not asked
             else f"of {len(asked)} items that were asked again nothing can be told",
         )

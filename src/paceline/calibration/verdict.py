@@ -1,6 +1,6 @@
 """The verdict: a judge passes when the low end of its correlation with people is at the bar, or above.
 
-Not when the correlation is: of judges whose true correlation is .70, one in eight shows .80 in thirty items.
+Not when the correlation is: of judges whose true correlation is .70, one in seven shows .80 in thirty items.
 And never on fewer than thirty items (or clusters, where items hang together), on labels that are nearly all
 the same, where too much went unscored, or on answers that were simulated.
 
@@ -77,9 +77,10 @@ def _objection(figures: Figures, bar: float, rho: Estimate) -> Verdict | None:
 def _nearly_all(figures: Figures, who: str, level: float) -> str:
     scale = figures.human if who == "people" else figures.judge
     assert scale is not None
+    remedy = "label more of the others" if who == "people" else "it has to tell more of them apart"
     return (
         f"{who} gave {scale.top_share:.0%} of the items a {level:g}: so little variety shows no agreement; "
-        "label more of the others"
+        f"{remedy}"
     )
 
 

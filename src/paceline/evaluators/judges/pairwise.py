@@ -28,6 +28,8 @@ Winner = Literal["win", "tie", "loss"]
 FIRST: Final = "first"
 SECOND: Final = "second"
 NEITHER: Final = "neither"
+IN_ORDER: Final[Mapping[str, str]] = {"output first": FIRST, "output second": SECOND}
+"""The two questions about a pair, and the choice in each that is the output."""
 SCORES: Final[Mapping[Winner, float]] = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 _RUBRIC: Final = """\
 Two answers to the same are shown, the first and the second. Choose the one that does better by what \
