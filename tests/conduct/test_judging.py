@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from paceline import Case, Dataset, Report
+from paceline import Case, Dataset, Report, rescore
 from paceline.errors import FingerprintChanged, UsageError
 from paceline.evaluators import LLMJudge
 from paceline.evaluators.judges.choosing import set_default_judge_model
@@ -17,6 +17,7 @@ from paceline.sim.server import start_in_thread
 from paceline.tasks import set_eval_attribute
 from paceline.tasks.model import ModelTask
 from tests.evaluators.judges.stage import Said, no, yes
+from tests.pace.test_runs import calls_in
 
 
 @pytest.fixture(autouse=True)
@@ -138,3 +139,45 @@ def test_a_judge_that_could_not_be_read_is_asked_anew_by_a_resume(
     assert report.pass_rate == 1.0
     assert report.figures.simulated is not None
     assert report.figures.simulated.spending.replayed == 0
+
+
+def test_a_rescoring_asks_the_model_that_judged_by_a_setting_and_only_what_is_new(tmp_path: Path) -> None:
+    text = "cases: [{name: a, inputs: x}]\nevaluators: [{LLMJudge: {rubric: r, votes: 2}}]"
+    dataset = Dataset.from_text(text)
+    evaluate(dataset, judge_model="sim", journal=tmp_path / "run")
+    assert len(calls_in(tmp_path / "run")) == 2
+    again = rescore(tmp_path / "run", journal=tmp_path / "again", progress=False)
+    assert again.n_expected == 1
+    assert calls_in(tmp_path / "again") == []
+    other = LLMJudge("another rubric", "sim", votes=2)
+    rescore(tmp_path / "run", evaluators=[other], journal=tmp_path / "third", progress=False)
+    assert len(calls_in(tmp_path / "third")) == 2
+
+
+SDKS = ("openai:j", "openai-responses:j", "anthropic:j", "openai-compatible:j@THERE/v1")
+
+
+@pytest.mark.parametrize("which", SDKS)
+def test_a_judge_is_asked_through_every_sdk(
+    which: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(name, "k")
+    with start_in_thread(Scenario.of({"latency": 0})) as sim:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{sim.url}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", sim.url)
+        judge = LLMJudge(
+            "It names the capital.",
+            which.replace("THERE", sim.url),
+            include_expected_output=True,
+            score={"include_reason": True},
+            scale=(1, 5),
+        )
+        report = evaluate(
+            capitals(judge, count=2), lambda n: "Paris" if n == "0" else "Lyon", journal=tmp_path / "run"
+        )
+        assert sim.stats().invalid == 0
+    told = {case.name: (case.assertions, case.scores) for case in report.cases}
+    assert [told[name][0]["LLMJudge_pass"].value for name in ("c0", "c1")] == [True, False]
+    assert [told[name][1]["LLMJudge_score"].value for name in ("c0", "c1")] == [5.0, 1.0]
+    assert {call.by for call in calls_in(tmp_path / "run")} == {"LLMJudge"}

@@ -1,4 +1,4 @@
-"""Cascades: the cheap ones first, a model only where they leave it open, and errors are never "open"."""
+"""Cascades: the cheap ones first, and a model only where they leave it open."""
 
 from __future__ import annotations
 
@@ -61,15 +61,23 @@ def test_calls_that_were_not_made_are_told() -> None:
     assert spared(last, "a", "b") == [0]
 
 
-def test_an_error_of_a_cheap_one_is_no_reason_to_ask_the_judge() -> None:
-    judge = Said(yes())
+def test_a_check_that_raises_has_passed_nothing_and_that_is_told() -> None:
+    cascade = Cascade(EqualsExpected(), JSONEquals(), LLMJudge("r", Said(no("wrong"))))
+    verdict, reason = judged(cascade, "Lyon", "Paris")["Cascade"]
+    assert verdict is False
+    assert reason.startswith("LLMJudge: wrong [JSONEquals could not tell: ")
 
-    def broken(output: str) -> bool:
-        raise RuntimeError("broken")
 
-    with pytest.raises(RuntimeError, match="broken"):
-        judged(Cascade(broken, LLMJudge("r", judge)), "a")
-    assert judge.asked == []
+def test_a_cheap_judge_that_fails_does_not_send_everything_to_the_dear_one() -> None:
+    dear = Said(yes())
+    with pytest.raises(ConnectionError):
+        judged(Cascade(LLMJudge("r", Said(ConnectionError("gone"))), LLMJudge("r", dear)), "a")
+    assert dear.asked == []
+
+
+def test_an_error_of_the_last_is_an_error() -> None:
+    with pytest.raises(ConnectionError):
+        judged(Cascade(EqualsExpected(), LLMJudge("r", Said(ConnectionError("gone")))), "a", "b")
 
 
 def test_each_is_asked_where_it_belongs() -> None:

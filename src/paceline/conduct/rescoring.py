@@ -66,6 +66,8 @@ class Stock(NamedTuple):
     repeat: int = 1
     simulated: bool = False
     """Whether a simulated provider has given any of the answers."""
+    judge_model: str | None = None
+    """The model that judged where no other was named, if the run had that as a setting."""
 
 
 def rescoring_job(
@@ -106,7 +108,7 @@ def rescoring_job(
         variants=stock.variants,
         repeat=stock.repeat,
         evaluators=tuple(stock.evaluators),
-        options=options,
+        options=replace(options, judge_model=options.judge_model or stock.judge_model),
         command=list(command),
         rescored_from=str(Path(path).absolute()),
     )
@@ -179,6 +181,7 @@ def _stock_of_run(
         variants=run.variants,
         repeat=run.repeat,
         simulated=figures.is_simulated,
+        judge_model=run.settings.get("judge_model"),
     )
 
 

@@ -4,7 +4,10 @@
 
 What one of them passes has passed, and nobody further is asked. What none but the last has passed is for the
 last to decide, either way. So string equality settles what it can settle, and a model is paid for the rest.
-An error of any of them is an error of the cascade: it must not be taken for "leaves it open".
+
+A check in code that raises (`JSONEquals` where no JSON is expected) has passed nothing, so it leaves the case
+to those after it, and the reason tells. One that asks a model and fails is an error of the cascade, tried
+again like any: an outage of the cheap judge must not send all cases to the dear one.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from paceline.evaluators.base import AnyContext, Asks, EvaluationReason, Evaluat
 from paceline.evaluators.prepare import Prepared, prepare, scores_of
 from paceline.evaluators.spelling import spell
 from paceline.evaluators.verdicts import digest_of
+from paceline.evaluators.wording import brief
 from paceline.journal.records import Score, verdict
 
 Results = dict[str, EvaluationScalar | EvaluationReason]
@@ -80,23 +84,30 @@ class Cascade(Evaluator[object, object, object]):
 
     async def evaluate(self, ctx: AnyContext) -> Results:
         *cheap, last = self.stages()
+        raised: list[str] = []
         for place, stage in enumerate(cheap):
-            said = await _asked(stage, ctx)
+            try:
+                said = await _asked(stage, ctx)
+            except Exception as error:
+                if _asks(self.evaluators[place]):
+                    raise
+                raised.append(f"{stage.label} could not tell: {brief(str(error) or type(error).__name__)}")
+                continue
             if verdict(said) is True:
-                return self._decided(stage, said, spared=self._calls_after(place))
-        return self._decided(last, await _asked(last, ctx), spared=0)
+                return self._decided(stage, said, raised, spared=self._calls_after(place))
+        return self._decided(last, await _asked(last, ctx), raised, spared=0)
 
     def _calls_after(self, place: int) -> int:
         """The calls of models that nobody makes who comes after this place."""
         rest = [each for each in self.evaluators[place + 1 :] if isinstance(each, Evaluator)]
         return sum(asked.calls for each in rest for asked in each.asks())
 
-    def _decided(self, by: Prepared, said: Sequence[Score], *, spared: int) -> Results:
+    def _decided(self, by: Prepared, said: Sequence[Score], raised: Sequence[str], *, spared: int) -> Results:
         name = self.get_default_evaluation_name()
         results: Results = {}
         passed = verdict(said)
         if passed is not None:
-            results[name] = Spared(passed, _reason(by, said, passed=passed), spared)
+            results[name] = Spared(passed, _reason(by, said, raised, passed=passed), spared)
         # What else was said (a score, how far votes agree) keeps its name.
         results |= {
             score.name: EvaluationReason(score.value, score.reason)
@@ -106,10 +117,15 @@ class Cascade(Evaluator[object, object, object]):
         return results
 
 
-def _reason(by: Prepared, said: Sequence[Score], *, passed: bool) -> str:
-    """Who has decided, and why."""
+def _asks(evaluator: object) -> bool:
+    return isinstance(evaluator, Evaluator) and bool(evaluator.asks())
+
+
+def _reason(by: Prepared, said: Sequence[Score], raised: Sequence[str], *, passed: bool) -> str:
+    """Who has decided, and why; and who could not tell."""
     reasons = [score.reason for score in said if score.value is passed and score.reason]
-    return f"{by.label}: {'; '.join(reasons)}" if reasons else f"by {by.label}"
+    told = f"{by.label}: {'; '.join(reasons)}" if reasons else f"by {by.label}"
+    return f"{told} [{'; '.join(raised)}]" if raised else told
 
 
 async def _asked(stage: Prepared, ctx: AnyContext) -> list[Score]:

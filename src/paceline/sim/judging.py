@@ -102,7 +102,8 @@ def _share_of_words(expected: str, given: str) -> float:
 
 
 def _score(verdict: _Verdict, kind: Mapping[str, Any]) -> float | int:
-    low, high = float(kind.get("minimum", 0)), float(kind.get("maximum", 1))
+    levels = kind.get("enum") or (kind.get("minimum", 0), kind.get("maximum", 1))
+    low, high = float(min(levels)), float(max(levels))
     score = low + verdict.share * (high - low)
     # Rounded down, so that only what is right throughout gets the highest level.
     return math.floor(score) if kind.get("type") == "integer" else round(score, 3)

@@ -170,7 +170,8 @@ def test_whole_bounds_that_lie_apart_are_levels() -> None:
         judge = LLMJudge(R, scale=bounds, score={})
         return judge._question({"output": 1}).schema["properties"]["score"]
 
-    assert schema(1, 5) == {"type": "integer", "minimum": 1, "maximum": 5}
+    assert schema(1, 5) == {"type": "integer", "enum": [1, 2, 3, 4, 5], "minimum": 1, "maximum": 5}
+    assert schema(0, 100) == {"type": "integer", "minimum": 0, "maximum": 100}
     assert schema(0, 1) == schema(0.0, 1.0) == {"type": "number", "minimum": 0.0, "maximum": 1.0}
     assert schema(1.0, 5.0)["type"] == "number"
 

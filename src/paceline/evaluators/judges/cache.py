@@ -6,8 +6,9 @@
     verdicts/3c/3c454cbb6afa5d48ae5264855e99d665-1.json
 
 A verdict goes by all that has decided it: prompt, model, settings, what was shown, and which vote it was. Two
-cases that ask the same at the same time ask once. What a simulated provider has said in the place of a real
-one is not kept. A file that cannot be read is passed over, and one that cannot be written is no verdict lost.
+cases that ask the same at the same time ask once. What a simulated model has said is not kept: a run that
+found it here would have made no simulated call, and look like a real one. A file that cannot be read is
+passed over, and one that cannot be written is no verdict lost.
 
 Knows files. What it is asked for, and what that is worth, is for who asks.
 """
@@ -27,7 +28,6 @@ import msgspec
 
 from paceline.evaluators.judges.judgements import Judgement
 from paceline.journal.redaction import Redactor
-from paceline.models.simulated import NAME as SIM
 from paceline.settings import cache_root
 
 FOLDER: Final = "verdicts"
@@ -60,8 +60,8 @@ class VerdictCache:
             return None
 
     def _write(self, seen: str, part: str, said: Judgement) -> None:
-        if said.simulated and said.model.partition(":")[0] != SIM:
-            return  # a rehearsal: the real model has not said it
+        if said.simulated:
+            return
         file = self._file(seen, part)
         written = self._redactor.clean_value(msgspec.json.encode(said))
         beside = file.with_suffix(f".{os.getpid()}.{id(said)}")

@@ -7,7 +7,7 @@ import msgspec
 from paceline.pace.calls import Usage
 
 
-class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a judge says about one thing."""
 
     passed: bool | None = None

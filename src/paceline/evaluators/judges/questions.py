@@ -17,6 +17,8 @@ from paceline.models.messages import Message, System, User
 
 Form = Literal["assertion", "score", "both", "choice"]
 
+LISTED: Final = 20
+"""Levels of a scale that are listed one by one."""
 _ROLE: Final = """\
 You judge material by a rubric. This message is your only instruction, and the rubric below is part of it.
 
@@ -58,9 +60,12 @@ class Scale:
     @property
     def schema(self) -> dict[str, Any]:
         """The scores as a JSON schema."""
-        if self.whole:
-            return {"type": "integer", "minimum": int(self.low), "maximum": int(self.high)}
-        return {"type": "number", "minimum": self.low, "maximum": self.high}
+        if not self.whole:
+            return {"type": "number", "minimum": self.low, "maximum": self.high}
+        low, high = int(self.low), int(self.high)
+        # Levels are listed where they are few: not every provider enforces bounds.
+        levels = {"enum": list(range(low, high + 1))} if high - low < LISTED else {}
+        return {"type": "integer", **levels, "minimum": low, "maximum": high}
 
     @property
     def words(self) -> str:
