@@ -14,7 +14,7 @@ from paceline.evaluators.judges.choosing import set_default_judge_model
 from paceline.evaluators.judges.self_grading import SelfGrading
 from paceline.sim.scenario import Scenario
 from paceline.sim.server import start_in_thread
-from paceline.tasks import set_eval_attribute
+from paceline.tasks import increment_eval_metric, set_eval_attribute
 from paceline.tasks.model import ModelTask
 from tests.evaluators.judges.stage import Said, no, yes
 from tests.pace.test_runs import calls_in
@@ -181,3 +181,28 @@ def test_a_judge_is_asked_through_every_sdk(
     assert [told[name][0]["LLMJudge_pass"].value for name in ("c0", "c1")] == [True, False]
     assert [told[name][1]["LLMJudge_score"].value for name in ("c0", "c1")] == [5.0, 1.0]
     assert {call.by for call in calls_in(tmp_path / "run")} == {"LLMJudge"}
+
+
+def test_a_budget_remembers_what_judges_have_cost_in_earlier_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    prices = {"judge": {"input": 1000.0, "output": 1000.0}}
+    dataset = capitals(LLMJudge("r", "openai:judge", include_input=True), count=20)
+    options: dict[str, Any] = {"prices": prices, "journal": tmp_path / "run", "max_concurrency": 1}
+
+    def task(number: str) -> str:
+        increment_eval_metric("cost", 0.0)
+        return number
+
+    with start_in_thread(Scenario.of({"latency": 0})) as sim:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{sim.url}/v1")
+        first = evaluate(dataset, task, budget={"usd": 2.0}, **options)
+        answered = sim.stats().answered
+        assert 0 < answered < 20
+        assert first.figures.outcomes["skipped_budget"] == 20 - first.figures.n_scored
+        evaluate(dataset, task, budget={"usd": 2.0}, **options)
+        assert sim.stats().answered <= answered + 1, "the same budget again does nothing"
+        last = evaluate(dataset, task, budget={"usd": 100.0}, **options)
+    assert last.figures.n_scored == 20

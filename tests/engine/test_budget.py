@@ -18,6 +18,7 @@ from paceline.evaluators.base import instant
 from paceline.journal.records import Key
 from paceline.tasks.notes import increment_eval_metric
 from tests.engine.stage import Carried, cases, deaf, now, play, turn_of
+from tests.engine.test_seen_calls import through_a_door
 
 
 def costing(cost: float, *, seconds: float = 1.0) -> Any:
@@ -290,3 +291,53 @@ def test_what_budget_accepts() -> None:
     with pytest.raises(UsageError, match="dollars") as caught:
         Budget.of({"dollars": 2.0})
     assert "usd" in caught.value.hint
+
+
+# Judges
+
+
+def judged_at(price: float | None, *, by_task: float | None = 0.0) -> Any:
+    """A run of ten cases, one at a time, whose judge costs so much a case."""
+
+    async def task(number: int) -> int:
+        if by_task is not None:
+            increment_eval_metric("cost", by_task)
+        return number
+
+    async def judge(output: int) -> bool:
+        await through_a_door(waits=0, works=1, price=price)
+        return True
+
+    return play(cases(10), task, evaluators=[judge], budget=Budget(usd=1.0), concurrency=1, listens=True)
+
+
+def test_what_judges_cost_counts_too() -> None:
+    carried = judged_at(0.25)
+    assert carried.ended["scored"] <= 5
+    assert carried.run.purse.spent.usd == 0.25 * carried.ended["scored"]
+    assert carried.ended["skipped_budget"] == 10 - carried.ended["scored"]
+
+
+def test_what_they_cost_is_added_to_what_the_task_has_cost() -> None:
+    assert judged_at(0.1, by_task=0.1).ended["scored"] in (5, 6)
+
+
+def test_a_judge_of_unknown_price_is_not_taken_to_cost_nothing() -> None:
+    carried = judged_at(None)
+    assert carried.run.purse.unknown == "nobody knows what 10 calls of evaluators cost (`prices`)"
+
+
+def test_the_tokens_of_judges_count_too() -> None:
+    async def task(number: int) -> int:
+        increment_eval_metric("tokens", 5)
+        return number
+
+    async def judge(output: int) -> bool:
+        await through_a_door(waits=0, works=1)
+        return True
+
+    carried = play(
+        cases(10), task, evaluators=[judge], budget=Budget(tokens=100), concurrency=1, listens=True
+    )
+    assert carried.run.purse.spent.tokens == 20 * carried.ended["scored"]
+    assert carried.ended["scored"] <= 6

@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 
 from paceline import values
-from paceline.engine.budget import Budget, Purse, Spent
+from paceline.engine.bookkeeping import was_paid
+from paceline.engine.budget import Budget, Purse, Spent, total
 from paceline.engine.ports import Said, Stored
 from paceline.errors import FingerprintChanged, JournalBroken, JournalBusy, JournalError
 from paceline.journal.journal import Journal
@@ -27,6 +28,7 @@ from paceline.journal.reading import FileSource, Recorded
 from paceline.journal.records import (
     FINAL,
     AttemptLine,
+    CallLine,
     Key,
     OutcomeLine,
     OutputLine,
@@ -144,6 +146,8 @@ def spent_before(path: Path, ledger: Ledger, *, retry_errors: bool) -> Spent:
         if not isinstance(entry, Recorded):
             continue
         match entry.line:
+            case CallLine(by=by) as line if by and was_paid(line.outcome, line.input_tokens, line.replayed):
+                purse.judge(line.price, total(line.input_tokens, line.output_tokens))
             case AttemptLine(metrics=metrics) as line:
                 purse.settle(key_of(line), metrics)
             case OutputLine(metrics=metrics) as line:

@@ -64,6 +64,8 @@ class Bookkeeper:
         self.gauge = gauge
         self.on_call: Callable[[Call], None] | None = None
         """Told of each model call that has ended."""
+        self.on_judging: Callable[[Call], None] | None = None
+        """Told of those that evaluators have made, and that were paid for."""
 
     def listen(self, listener: Listener) -> None:
         """Tell one more, who came too late for the list."""
@@ -148,6 +150,8 @@ class Bookkeeper:
         self.gauge.calls += 1
         if self.on_call is not None:
             self.on_call(call)
+        if work.by and self.on_judging is not None and was_paid(call.outcome, call.usage, call.replayed):
+            self.on_judging(call)
 
     def _keep_bodies(self, work: Work, call: Call, at: float) -> None:
         bodies = None if call.replayed else call.bodies
@@ -380,6 +384,11 @@ class Bookkeeper:
             except BaseException as error:
                 self._listeners.remove(listener)
                 complain(f"paceline: on_event raised {type(error).__name__}, and is not called again")
+
+
+def was_paid(outcome: str, usage: object, replayed: bool) -> bool:
+    """Whether a call has cost anything now, as far as can be seen."""
+    return not replayed and (outcome == "ok" or usage is not None)
 
 
 def countable(metrics: Mapping[str, Any]) -> dict[str, int | float]:

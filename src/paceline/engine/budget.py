@@ -71,6 +71,10 @@ class Spent:
     counted: int = 0
     """Attempts that told their tokens."""
     uncounted: int = 0
+    unpriced_calls: int = 0
+    """Calls that evaluators have made, and of which nobody knows what they cost."""
+    uncounted_calls: int = 0
+    """Likewise their tokens."""
 
 
 class Purse:
@@ -81,10 +85,10 @@ class Purse:
         self.spent = spent
         self._wall_before = spent.wall_s
         self._started = now
-        self._limits_money = budget.usd is not None or budget.tokens is not None
+        self.limits_money = budget.usd is not None or budget.tokens is not None
         self._reserved: set[Key] = set()
         """Keys begun whose cost is not known yet."""
-        self.unlimited = not self._limits_money and budget.wall_s is None and budget.failures is None
+        self.unlimited = not self.limits_money and budget.wall_s is None and budget.failures is None
 
     def reserve(self, key: Key) -> None:
         """An attempt at a key is about to be begun."""
@@ -114,6 +118,18 @@ class Purse:
             spent.counted += 1
             spent.tokens += tokens
 
+    def judge(self, price: float | None, tokens: float | None) -> None:
+        """Book what a call of an evaluator has cost, as far as it is known."""
+        spent = self.spent
+        if price is None:
+            spent.unpriced_calls += 1
+        else:
+            spent.usd += price
+        if tokens is None:
+            spent.uncounted_calls += 1
+        else:
+            spent.tokens += tokens
+
     def refusal(self, *, now: float) -> str | None:
         """Why no further key may be begun, for good; None where one may."""
         budget, spent = self._budget, self.spent
@@ -132,7 +148,7 @@ class Purse:
 
     def must_wait(self) -> bool:
         """Whether what is in flight may use the rest up, so that the next key waits for it to settle."""
-        if not self._limits_money or not self._reserved:
+        if not self.limits_money or not self._reserved:
             return False
         in_flight = len(self._reserved)
         budget, spent = self._budget, self.spent
@@ -147,7 +163,10 @@ class Purse:
 
     def _reserve(self, name: str, keys: int) -> float:
         spent = self.spent
-        gone, seen = (spent.usd, spent.priced) if name == "$" else (spent.tokens, spent.counted)
+        if name == "$":
+            gone, seen = spent.usd, spent.priced or spent.unpriced
+        else:
+            gone, seen = spent.tokens, spent.counted or spent.uncounted
         return keys * gone / seen if seen else 0.0
 
     @property
@@ -157,7 +176,17 @@ class Purse:
             return f"{self.spent.unpriced} attempts did not say what they cost (metric `cost`)"
         if self._budget.tokens is not None and self.spent.uncounted:
             return f"{self.spent.uncounted} attempts did not say their tokens (metric `tokens`)"
+        if self._budget.usd is not None and self.spent.unpriced_calls:
+            return f"nobody knows what {self.spent.unpriced_calls} calls of evaluators cost (`prices`)"
+        if self._budget.tokens is not None and self.spent.uncounted_calls:
+            return f"nobody knows how many tokens {self.spent.uncounted_calls} calls of evaluators took"
         return None
+
+
+def total(*parts: int | None) -> int | None:
+    """The sum of some counts; None where one of them is not known."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _first(metrics: Mapping[str, int | float], names: tuple[str, ...]) -> float | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from paceline import values
 from paceline.engine.answers import context_of, lost_answer, stored_answer
 from paceline.engine.bookkeeping import countable
+from paceline.engine.budget import total
 from paceline.engine.complaints import complain_of
 from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
@@ -31,6 +32,7 @@ from paceline.journal.records import ErrorFacts, EvaluatorFailure, OutcomeKind, 
 
 if TYPE_CHECKING:
     from paceline.engine.run import Run
+    from paceline.pace.calls import Call
 
 
 class KeyWorker:
@@ -48,6 +50,8 @@ class KeyWorker:
         self._time = run.clock.now
         self._case_timeout = NEVER if plan.case_timeout is None else plan.case_timeout
         self._has_budget = not run.purse.unlimited
+        if run.purse.limits_money:
+            self._books.on_judging = self._judged
         self._looks_at_answers = isinstance(plan.retry_task, TenacityRetry)
         self.left_behind = 0
 
@@ -230,6 +234,12 @@ class KeyWorker:
         if self._has_budget:
             self._run.purse.settle(turn.key, countable(attempted.metrics))
             self._run.settled()
+
+    def _judged(self, call: Call) -> None:
+        """A call of an evaluator was paid for."""
+        usage = call.usage
+        self._run.purse.judge(call.price, None if usage is None else total(usage.input, usage.output))
+        self._run.settled()
 
     def _shown(self, turn: Turn, attempted: Attempted) -> Attempted:
         if self._plan.show_errors:
