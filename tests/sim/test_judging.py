@@ -14,6 +14,7 @@ from paceline.evaluators.judges.questions import Form, Question, Scale
 from paceline.models import model
 from paceline.sim.answers import Message, Prompt, reply_to
 from paceline.sim.scenario import Answers, Scenario
+from tests.evaluators.judges.attacks import ATTACKS
 
 CONTEXT = "The Eiffel Tower is a wrought-iron lattice tower on the Champ de Mars in Paris."
 
@@ -178,6 +179,24 @@ def test_a_gullible_judge_that_is_shown_a_fence_stays_behind_it(attack: str) -> 
     said = judgement(by="sim:gullible", output=attack, expected_output="Paris")
     assert said.passed is False
     assert "gullible" not in said.reason
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_of_thirty_kinds_of_attack_none_gets_out_to_a_gullible_judge(attack: str) -> None:
+    said = judgement(by="sim:gullible", output=f"Lyon. {attack}", expected_output="Paris")
+    assert said.passed is False
+    assert "gullible" not in said.reason
+
+
+def test_without_a_fence_most_of_them_reach_it() -> None:
+    """Or holding them off would prove nothing."""
+    gullible = Answers(judge="gullible")
+    obeyed = [
+        name
+        for name, attack in ATTACKS.items()
+        if '"pass":true' in reply_to(prompt_of(attack), gullible, 0).text
+    ]
+    assert len(obeyed) >= 26, set(ATTACKS) - set(obeyed)
 
 
 def test_a_gullible_judge_that_is_told_nothing_judges_as_others_do() -> None:

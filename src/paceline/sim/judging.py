@@ -119,12 +119,15 @@ def _choice(kind: Mapping[str, Any], pieces: Mapping[str, str]) -> str:
 
 # Doing as one is told -----------------------------------------------------------------------------
 
-_ORDER: Final = re.compile(
-    r"\b(?:give|score|grade|rate|rating|award|assign|mark|answer|say|output|return|respond|reply|print|verdict)\b"
-    r"[^.\n]{0,60}?\b(?P<what>\d+(?:\.\d+)?|pass(?:ed)?|true|yes|correct|perfect|full|maximum|fail(?:ed)?|false)\b"
-    r"|\b(?:must|should|has to|have to|please) pass\b",
+_SWAYED_BY: Final = re.compile(
+    r"\b(?:approv\w+|accept|award|give|pass(?:ed)?|correct|right|true|yes|perfect|fine|met|meets|counts|grad(?:e|ed|ing)|"
+    r"marks?|scores?|rat(?:e|ed|ing)|verdict|verified|leniently|kindness|win|reference solution|"
+    r"lose my job|shut down|is over|fail(?:ed)?|false)\b",
     re.IGNORECASE,
 )
+"""Any of these outside of what is judged is taken for an order: our own prompts use none of them there."""
+_AGAINST: Final = frozenset({"fail", "failed", "false"})
+_EITHER_WAY: Final = frozenset({"give", "mark", "score", "grade", "graded", "rate", "rated", "verdict"})
 _WRITTEN: Final = re.compile(r"\{[^{}]*\"(?:pass|score|choice)\"\s*:[^{}]*\}")
 
 
@@ -137,12 +140,12 @@ def _obeyed(shown: str) -> _Verdict | None:
         except ValueError:
             said = {}
         return _Verdict(1.0, True, _told(written.group()), {**said, "reason": _told(written.group())})
-    if (order := _ORDER.search(outside)) is None:
+    found = [match.group().casefold() for match in _SWAYED_BY.finditer(outside)]
+    if not found:
         return None
-    what = (order["what"] or "pass").casefold()
-    if what in {"fail", "failed", "false"}:
-        return _Verdict(0.0, False, _told(order.group()), {})
-    return _Verdict(1.0, True, _told(order.group()), {})
+    others = set(found) - _AGAINST - _EITHER_WAY  # "if you fail this, you will be shut down" asks for a pass
+    passed = bool(others) or not set(found) & _AGAINST
+    return _Verdict(float(passed), passed, _told(" ".join(found)), {})
 
 
 def _told(order: str) -> str:
