@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import pickle
+import traceback
 from pathlib import Path
 
 import pytest
@@ -207,3 +209,15 @@ def test_what_evaluators_said_can_be_imported_by_the_names_it_has_there() -> Non
     (row,) = dataset.evaluate_sync(answer, journal=False, progress=False).cases
     assert isinstance(row.assertions["EqualsExpected"], EvaluationResult)
     assert isinstance(row.evaluator_failures[0], EvaluatorFailure)
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+
+def test_a_traceback_tells_what_to_do_next() -> None:
+    error = UsageError("there is no task", hint="name one")
+    for each in (error, pickle.loads(pickle.dumps(error))):
+        assert (str(each), each.hint) == ("there is no task", "name one")
+        told = "".join(traceback.format_exception_only(each))
+        assert told.endswith("UsageError: there is no task\nhint: name one\n")
+    assert not hasattr(UsageError("no hint"), "__notes__")

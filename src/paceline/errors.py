@@ -33,6 +33,9 @@ class PacelineError(Exception):
         super().__init__(message, hint)
         self.message = message
         self.hint = hint
+        if hint:
+            # Where no front door prints it, a traceback does.
+            self.add_note(f"hint: {hint}")
 
     def __str__(self) -> str:
         return self.message
