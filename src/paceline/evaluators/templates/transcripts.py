@@ -103,7 +103,9 @@ def character_error_rate(reference: str, hypothesis: str) -> Finding:
 
 
 def match_error_rate(reference: str, hypothesis: str) -> Finding:
-    """Match error rate: the share of all matches, hits and errors together, that are errors."""
+    """Match error rate: the share of all matches, hits and errors together, that are errors. Of alignments
+    with the fewest errors, the one with most hits counts.
+    """
     found, _ = _compared(reference, hypothesis)
     return _rate(found.errors / (found.hits + found.errors), f"{found.hits} hits, {_told(found)}")
 
