@@ -36,6 +36,7 @@ ROOMS = (
     "ramp",
     "calibration",
     "suite",
+    "gates",
     "conduct",
     "progress",
     "report",
@@ -60,6 +61,7 @@ ROOMS = (
     "values",
     "value_kinds",
     "printable",
+    "files",
     "statistics",
     "errors",
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from paceline.errors import PacelineError
     from paceline.evaluators import EvaluationReason, Evaluator, EvaluatorContext, score_requirements
     from paceline.evaluators.templates.listing import templates
+    from paceline.gates import check
     from paceline.pace.clients import paced_client
     from paceline.pace.slots import slot
     from paceline.ramp.report import RampInterrupted, RampReport
@@ -73,6 +74,7 @@ __all__ = [
     "Suite",
     "Warned",
     "aevaluate",
+    "check",
     "evaluate",
     "evaluate_sync",
     "increment_eval_metric",
@@ -115,6 +117,7 @@ _HOMES = {
     "Suite": "paceline.suite",
     "Warned": "paceline.engine.events",
     "aevaluate": "paceline.standalone",
+    "check": "paceline.gates",
     "evaluate": "paceline.api",
     "evaluate_sync": "paceline.api",
     "increment_eval_metric": "paceline.tasks",

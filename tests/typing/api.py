@@ -42,6 +42,7 @@ from paceline import (
     Suite,
     Warned,
     aevaluate,
+    check,
     evaluate,
     evaluate_sync,
     increment_eval_metric,
@@ -326,3 +327,11 @@ async def checks_requirements() -> None:
     Dataset(cases=[case], evaluators=[Requirements(["short"], scorer=says_it, max_concurrency=3)])
     Dataset(cases=[case], evaluators=[Requirements("task.wanted", "openai:gpt-5.4-mini")])
     await score_requirements("an answer", 3, scorer=says_it)  # type: ignore[arg-type]
+
+
+def gates(report: Report[str, str, None]) -> None:
+    verdict = check(report, min={"pass_rate": 0.9}, max={"p95": "30s"}, no_regression="baseline.json")
+    assert_type(verdict.green, bool)
+    assert_type(verdict.exit_code, int)
+    assert_type([each.why for each in verdict.findings], list[str])
+    assert check("runs/capitals", min={"pass_rate": "90%"}, confidence=0.95)

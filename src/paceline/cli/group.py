@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "resume": "Go on with a run that was interrupted.",
     "rescore": "Score stored outputs again, without running the task.",
     "report": "Show what a run has found.",
+    "check": "Hold a run against rules: green or red.",
     "calibrate": "Hold a judge against what people have said.",
     "ramp": "Find out how many calls at a time a provider bears.",
     "verify": "Audit the record of a run.",

@@ -94,7 +94,7 @@ def job_for(
         variants=tasks if suite.variants else None,
     )
     task = None if suite.variants else tasks[""]
-    return job_of(
+    job = job_of(
         dataset_of(suite),
         task,
         options,
@@ -103,6 +103,7 @@ def job_for(
         keep=keep,
         command=command,
     )
+    return replace(job, check=suite.rules().written())
 
 
 def _tasks(suite: Suite) -> Mapping[str, Callable[..., Any]]:

@@ -42,10 +42,11 @@ def command(run: str | None, failures: bool, case: str | None, as_json: bool) ->
 def _chosen(report: Report[Any, Any, Any], case: str | None) -> Iterator[Row]:
     """The rows of one case, or all that did not pass."""
     from paceline.errors import UsageError
+    from paceline.report.failing import failing_rows
 
-    rows: Iterable[Row] = chain(report.cases, report.failures)
     if case is None:
-        return (row for row in rows if row.passed is False)
+        return failing_rows(report)
+    rows: Iterable[Row] = chain(report.cases, report.failures)
     found = [row for row in rows if case in (row.key.case, row.name)]
     if not found:
         raise UsageError(f"there is no case {case!r} in {report.path}", hint="names are matched as a whole")
@@ -56,29 +57,16 @@ def _tell_rows(rows: Iterator[Row], *, as_json: bool, in_full: bool) -> None:
     if as_json:
         say_json([_document(row) for row in rows])
         return
+    from paceline.report.failing import why_not
+
     for row in rows:
-        say(harmless(_in_full(row) if in_full else f"{_head(row)}  {_why(row)}"))
+        say(harmless(_in_full(row) if in_full else f"{_head(row)}  {why_not(row)}"))
 
 
 def _head(row: Row) -> str:
     from paceline.progress import ending
 
     return f"{row.key}  {ending(row.outcome, row.passed)}"
-
-
-def _why(row: Row) -> str:
-    """What was against it, on a line."""
-    from paceline.report.rows import ReportCaseFailure
-
-    if isinstance(row, ReportCaseFailure):
-        return " ".join(f"{row.error_type}: {row.error_message}".split())[:200]
-    broken = [f"{failure.name}: {failure.error_message}" for failure in row.evaluator_failures]
-    untrue = [
-        f"{name}: {result.reason}" if result.reason else name
-        for name, result in row.assertions.items()
-        if not result.value
-    ]
-    return "; ".join(" ".join(text.split())[:200] for text in (*untrue, *broken))
 
 
 def _in_full(row: Row) -> str:

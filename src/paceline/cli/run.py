@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from paceline.cli import closed_from_the_start
+from paceline.cli.check import RULE_NAMES, Asked, Gate, gate_of, rule_flags
 from paceline.cli.options import (
     read_map,
     selection_flags,
@@ -32,6 +33,7 @@ from paceline.cli.verb import (
 
 if TYPE_CHECKING:
     from paceline.conduct import Finished, Job
+    from paceline.gates import Verdict
     from paceline.options import Progress
     from paceline.report import Report
     from paceline.settings import Effective
@@ -110,6 +112,8 @@ def suite_flags(command: CommandT) -> CommandT:
 @suite_flags
 @selection_flags
 @run_flags
+@click.option("--check", is_flag=True, help="Hold the run against the suite's rules when it is done.")
+@rule_flags
 @click.pass_context
 def command(ctx: click.Context, /, target: str | None, **given: Any) -> int:
     """Run TARGET: a suite.yaml, a suite.py (with :NAME if it holds several), or a dataset with --task.
@@ -122,7 +126,8 @@ def command(ctx: click.Context, /, target: str | None, **given: Any) -> int:
 
 def start(written: list[str], params: dict[str, Any]) -> int:
     """Carry out what was called in these words, with these parameters."""
-    return carry_out(Call(written=written, flags=settings_among(params), **params))
+    asked = Asked(**{name: params.pop(name) for name in RULE_NAMES})
+    return carry_out(Call(written=written, flags=settings_among(params), asked=asked, **params))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +156,9 @@ class Call:
     quiet: bool
     verbose: bool
     debug: bool
+    check: bool
+    asked: Asked
+    """Rules given with the call; where there are any, they are checked."""
     flags: Mapping[str, Any]
     """Of settings."""
 
@@ -159,6 +167,7 @@ def carry_out(call: Call) -> int:
     """Load, run, report; the exit code of it."""
     with stdout_for_the_document(call.as_json):
         job, chosen = job_from(call)
+        gate = gate_of(call.asked, job.check, wanted=call.check)
         if not call.dry_run:
             from paceline.api import run_job
 
@@ -167,7 +176,7 @@ def carry_out(call: Call) -> int:
             finished = run_job(job)
     if call.dry_run:
         return tell_plan(job, as_json=call.as_json)
-    return tell(finished, fail_on=chosen["fail_on"], as_json=call.as_json, quiet=call.quiet)
+    return tell(finished, fail_on=chosen["fail_on"], as_json=call.as_json, quiet=call.quiet, gate=gate)
 
 
 def job_from(call: Call) -> tuple[Job, Effective]:
@@ -250,15 +259,16 @@ def view_of(style: str, *, quiet: bool, verbose: bool, debug: bool) -> Progress:
     return progress_for(style, verbose=verbose or debug)  # type: ignore[arg-type]  # settings know the styles
 
 
-def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool) -> int:
-    """Show what a run has found, and what to do next; its exit code."""
+def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool, gate: Gate | None = None) -> int:
+    """Show what a run has found, and what to do next; its exit code, or that of its gate."""
     from paceline.api import exit_code
 
     if finished.ending.error is not None:
         raise finished.ending.error
     report = finished.report
+    verdict = gate.verdict_on(report) if gate is not None else None
     try:
-        _show(report, as_json=as_json, quiet=quiet)
+        _show(report, verdict, as_json=as_json, quiet=quiet)
     except StdoutLost as error:
         # How the run went is not for its printing to say.
         warn(f"warning: {error}")
@@ -267,17 +277,25 @@ def tell(finished: Finished, *, fail_on: Any, as_json: bool, quiet: bool) -> int
         if quiet or as_json:  # else the report has said it
             warn(f"incomplete: {finished.ending.reason}")
         warn(f"go on with: paceline resume {report.path}")
+    if verdict is not None:
+        # The rules say what failures mean; what broke the run, or cut it off, they do not.
+        broke = exit_code(finished, fail_on="none")
+        return broke if broke in (3, 130) else verdict.exit_code or int(bool(finished.unknown_cost))
     return exit_code(finished, fail_on=fail_on)
 
 
-def _show(report: Report[Any, Any, Any], *, as_json: bool, quiet: bool) -> None:
+def _show(report: Report[Any, Any, Any], verdict: Verdict | None, *, as_json: bool, quiet: bool) -> None:
     if 1 in closed_from_the_start and not quiet:
         _say_where(report)
+    elif as_json and verdict is not None:
+        say_json({**report.to_dict(), "check": verdict.to_dict()})
     elif as_json:
         say(report.to_json())
     elif not quiet:
         with unless_gone():
             report.print()
+    if verdict is not None and not as_json:
+        say(("" if quiet else "\n") + str(verdict))
 
 
 def _say_where(report: Report[Any, Any, Any]) -> None:

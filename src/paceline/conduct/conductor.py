@@ -367,6 +367,7 @@ class Conductor:
             directory=self.job.directory or str(Path.cwd()),
             expected=self.expected_of_all(todo),
             judges=self.judges,
+            check=dict(self.job.check),
         )
         return recorder_at(
             self.path,

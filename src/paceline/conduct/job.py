@@ -50,6 +50,8 @@ class Job:
     command: list[str] = field(default_factory=list)
     directory: str = ""
     """Where that was typed, if the process is elsewhere by now."""
+    check: Mapping[str, Any] = field(default_factory=dict)
+    """The rules of the suite, as it would write them: kept on record for `paceline check`."""
     listeners: tuple[Listener, ...] = ()
     """Told beside `options.on_event`, each on its own account: one that raises does not silence another."""
 

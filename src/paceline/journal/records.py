@@ -177,6 +177,8 @@ class RunLine(_Line, frozen=True, kw_only=True, tag="run", gc=False):
     """Keys that the run will have, where that is known when it starts: a report of a killed run needs it."""
     judges: dict[str, JudgeStanding] = {}
     """Evaluators that ask a model, by label."""
+    check: dict[str, Any] = {}
+    """The rules that the suite had, for a gate that does not have the suite."""
 
 
 class BeginLine(_Line, frozen=True, kw_only=True, tag="begin", gc=False):

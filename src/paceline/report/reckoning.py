@@ -93,7 +93,7 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
         coverage=_share(scored, expected),
         error_rate=_share(ended - cut_off - scored, ended - cut_off),
         timeout_rate=_share(outcomes["timeout"], ended - cut_off),
-        latency=spread(_latencies(table)),
+        latency=spread(seconds for _, seconds in latencies_of(table)),
         waited=math.fsum(table.waited.values()),
         wall=wall,
         work=table.work,
@@ -150,12 +150,13 @@ def _calls(table: Table, key_of: Callable[[int], Key]) -> dict[str, Any]:
     }
 
 
-def _latencies(table: Table) -> Iterator[float]:
+def latencies_of(table: Table) -> Iterator[tuple[int, float]]:
+    """The rows whose task gave an output, with the seconds that it worked for it."""
     rescored = table.rescored
-    for code, seconds in zip(table.outcome, table.seconds, strict=True):
+    for row, (code, seconds) in enumerate(zip(table.outcome, table.seconds, strict=True)):
         # A source that knows no time says 0, which no task takes.
         if code in CODES_WITH_OUTPUT and (seconds or not rescored):
-            yield seconds
+            yield row, seconds
 
 
 def expected_keys(table: Table) -> tuple[int, bool]:

@@ -32,6 +32,7 @@ from paceline.journal.recovery import standing
 from paceline.report.averages import ReportCaseAggregate, ReportCaseGroup, averages_of
 from paceline.report.document import document
 from paceline.report.figures import Figures, Verdict
+from paceline.report.observations import Observations
 from paceline.report.reading import Reader, Rows
 from paceline.report.reckoning import expected_keys, figures_of, tries_of
 from paceline.report.results import WITH_OUTPUT
@@ -159,6 +160,11 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
                 self._table, rows, name=key.case, n_expected=max(len(rows), self._reader.run.repeat)
             ),
         )
+
+    @property
+    def observations(self) -> Observations:
+        """What was seen of each key, in columns: for tests, comparisons and gates."""
+        return Observations(self._table, self._reader.key)
 
     # The figures
 

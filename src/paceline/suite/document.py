@@ -120,10 +120,11 @@ def from_document(document: Document, path: Path, shown: str, *, models: Sequenc
         map=values.get("map") or {},
         metadata=values.get("metadata"),
         repeat=values.get("repeat"),
+        check=values.get("check") or {},
         settings=settings,
         file=shown,
         folder=base,
-        lines=setting_lines | {"repeat": lines.get("repeat", 0)} if "repeat" in lines else setting_lines,
+        lines=setting_lines | {key: lines[key] for key in ("repeat", "check") if key in lines},
     )
 
 

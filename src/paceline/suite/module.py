@@ -21,12 +21,24 @@ def from_module(defined: Mapping[str, Any], target: str, name: str, *, needs_tas
     if name or found is not None:
         raise SuiteError(f"{target}: {_what_is(wanted, found)}", hint=_found_hint(defined))
     if "dataset" in defined and ("task" in defined or not needs_task):
-        return Suite(dataset=defined["dataset"], task=defined.get("task"), file=target, folder=folder)
+        return Suite(
+            dataset=defined["dataset"],
+            task=defined.get("task"),
+            check=_check_in(defined),
+            file=target,
+            folder=folder,
+        )
     missing = [part for part in ("dataset", "task") if part not in defined]
     raise SuiteError(
         f"{target} holds no `suite`, and no {' and no '.join(f'`{part}`' for part in missing)}",
         hint=_found_hint(defined),
     )
+
+
+def _check_in(defined: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The rules of a module, where `check` is that and no function of somebody's."""
+    check = defined.get("check")
+    return check if isinstance(check, Mapping) else {}
 
 
 def _what_is(name: str, found: object) -> str:

@@ -171,6 +171,22 @@ HTTP: Final = {
     "additionalProperties": False,
     "description": "An endpoint: url, method, headers, body, the path to the answer, stream.",
 }
+_BOUNDS: Final = {"type": "object", "additionalProperties": {"type": ["number", "string"]}}
+CHECK: Final[dict[str, dict[str, Any]]] = {
+    "min": {**_BOUNDS, "description": "Figures by name, and the least that they may be."},
+    "max": {**_BOUNDS, "description": "Figures by name, and the most that they may be."},
+    "min_coverage": {"type": ["number", "string"], "description": "The least share of keys to be scored."},
+    "no_regression": {"type": "string", "description": "A run, or a saved baseline, not to be worse than."},
+    "require_calibrated_judges": {
+        "type": "boolean",
+        "description": "Whether every judge has to have been shown to agree with people.",
+    },
+    "confidence": {
+        "type": ["number", "string"],
+        "description": "How sure one has to be that a bound is kept: 0.95. Else the figure itself decides.",
+    },
+    "allow_simulated": {"type": "boolean", "description": "Whether a rehearsal may be green."},
+}
 PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "$schema": {"type": "string", "description": "Where editors find this schema."},
     "name": {
@@ -238,6 +254,12 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     },
     "metadata": {"type": "object", "description": "Facts about the run, kept in its journal and report."},
     "repeat": {"type": "integer", "minimum": 1, "description": "How often each case is run."},
+    "check": {
+        "type": "object",
+        "properties": CHECK,
+        "additionalProperties": False,
+        "description": "What a run has to keep, for `paceline check` and `run --check`.",
+    },
     "settings": {
         "type": "object",
         "description": "Settings of the run, by the names that `paceline config` lists.",
