@@ -90,8 +90,9 @@ def test_a_judge_that_says_the_same_of_everything_fails() -> None:
     assert "gives 4 to everything" in found.why
 
 
-def test_a_judge_that_has_scored_nothing_fails() -> None:
-    assert verdict_of(measure(items([1, 2, 3], [None] * 3), np.random.default_rng(0))).kind == "FAIL"
+def test_a_judge_that_could_not_be_reached_has_shown_nothing() -> None:
+    found = verdict_of(measure(items([1, 2, 3], [None] * 3), np.random.default_rng(0)))
+    assert (found.kind, found.why) == ("INCONCLUSIVE", "the judge has scored nothing")
 
 
 def test_a_judge_that_leaves_things_out_does_not_pass() -> None:

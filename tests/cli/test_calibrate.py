@@ -340,6 +340,15 @@ def test_a_report_shows_a_judge_as_uncalibrated_then_calibrated_then_expired(she
     assert "EXPIRED" in shell.types("report", "changed").stdout
 
 
+def test_asking_again_asks_whatever_a_cache_knows(shell: Shell) -> None:
+    shell.write("labels.jsonl", labels_of(40))
+    shell.write("suite.py", LLM.replace("score={}", 'cache="verdicts", score={}'))
+    arguments = ("calibrate", "labels.jsonl", "--judge", "suite.py:helpful", "--human-column", "human")
+    told = shell.runs(*arguments, "--retest", "2", "--json")
+    assert told.returncode == 0, told.stderr
+    assert len(asked(shell)) == 40 + 2 * 30
+
+
 def test_simulated_answers_never_make_a_calibrated_judge(shell: Shell) -> None:
     shell.write("labels.jsonl", labels_of(60))
     shell.write("suite.py", LLM.replace("strict, score", '"sim:gentle", score'))

@@ -8,6 +8,7 @@ model or setting is another judge, and another run.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -74,8 +75,9 @@ class Judge:
 
 
 def judge_of(written: str, evaluator: object, *, file: Path, judge_model: str | None) -> Judge:
-    """The judge that an evaluator is. What a certificate says of it has no part in what it is."""
-    evaluator = without_certificate(evaluator)
+    """The judge that an evaluator is. What a certificate says of it has no part in what it is, and a verdict
+    from a cache would be no answer to being asked again."""
+    evaluator = _without_cache(without_certificate(evaluator))
     with judging_with(judge_model):
         (prepared,) = prepare([evaluator])
         model, fingerprint = _model_of(evaluator), fingerprint_of_judge(evaluator)
@@ -87,6 +89,12 @@ def judge_of(written: str, evaluator: object, *, file: Path, judge_model: str | 
         model=model,
         source="" if fingerprint is not None or not file.is_file() else digest_of(file.read_text("utf-8")),
     )
+
+
+def _without_cache(evaluator: Any) -> Any:
+    if not getattr(evaluator, "cache", False) or not dataclasses.is_dataclass(evaluator):
+        return evaluator
+    return dataclasses.replace(evaluator, cache=False)  # type: ignore[type-var]  # an instance, no class
 
 
 def _model_of(evaluator: object) -> str | None:

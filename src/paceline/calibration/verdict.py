@@ -28,7 +28,7 @@ def verdict_of(figures: Figures, *, bar: float = BAR, simulated: bool = False) -
     """Whether the judge has been shown to agree with people, and why; what to do where it has not."""
     rho = figures.spearman
     if figures.n_scored == 0:
-        return Verdict(kind="FAIL", why="the judge has scored nothing")
+        return Verdict(kind="INCONCLUSIVE", why="the judge has scored nothing")
     if figures.judge is not None and figures.judge.levels == 1:
         return Verdict(
             kind="FAIL", why=f"the judge gives {figures.judge.top:g} to everything: it tells nothing apart"
