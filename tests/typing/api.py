@@ -59,13 +59,18 @@ from paceline import (
 )
 from paceline.engine.events import AnyEvent, Gauge
 from paceline.evaluators import (
+    Cascade,
     Contains,
     EqualsExpected,
     EvaluationResult,
     EvaluatorFailure,
+    LLMJudge,
+    OutputConfig,
+    Pairwise,
     RequirementResult,
     Requirements,
     instant,
+    set_default_judge_model,
 )
 
 
@@ -335,3 +340,15 @@ def gates(report: Report[str, str, None]) -> None:
     assert_type(verdict.exit_code, int)
     assert_type([each.why for each in verdict.findings], list[str])
     assert check("runs/capitals", min={"pass_rate": "90%"}, confidence=0.95)
+
+
+def judge_with_a_model(case: Case[str, str, str]) -> None:
+    """By name, with options, or a function; alone, behind cheap checks, in both orders."""
+    set_default_judge_model("openai:gpt-5.4-mini")
+    with_reason: OutputConfig = {"include_reason": True}
+    scored = LLMJudge("It is right.", score=with_reason, assertion=False, votes=3, scale=(1, 5))
+    named = LLMJudge("It is right.", {"name": "sim", "temperature": 0}, include_input=True, cache=True)
+    called = LLMJudge("It is right.", lambda text: "{}", allow_self_grading=True)
+    cascade = Cascade(EqualsExpected(), named, evaluation_name="right")
+    Dataset(cases=[case], evaluators=[scored, called, cascade, Pairwise("It is better.", passes="tie")])
+    LLMJudge("It is right.", votes="3")  # type: ignore[arg-type]
