@@ -262,6 +262,14 @@ def test_judges_have_to_be_calibrated_every_one() -> None:
         assert "Help" in last(verdict).why
 
 
+def test_the_calls_of_a_judge_inside_of_an_evaluator_are_counted_for_that_and_are_its_own() -> None:
+    for state, green in (("calibrated", True), ("uncalibrated", False)):
+        standing = {"Cascade: Tone": JudgeStanding(state=state, why=f"is {state}")}  # type: ignore[arg-type]
+        lines = (*passing("a"), called("a", by="Cascade"), manifest(1), ended())
+        verdict = check(report(run("Cascade", judges=standing), *lines), require_calibrated_judges=True)
+        assert verdict.green is green
+
+
 def test_an_evaluator_that_asks_a_model_without_saying_what_it_is_counts_as_not_calibrated() -> None:
     found = of(*passing("a"), called("a", by="my_judge"), keys=1)
     verdict = check(found, require_calibrated_judges=True)

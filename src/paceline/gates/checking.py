@@ -18,6 +18,7 @@ from paceline.gates.figures import Figures
 from paceline.gates.regression import held_against
 from paceline.gates.rules import Rule, Rules, rules_from, rules_written
 from paceline.gates.verdict import SHOWN_FAILING, Failing, Finding, State, Verdict
+from paceline.journal.records import WITHIN
 from paceline.report.failing import failing_rows, why_not
 from paceline.report.report import Report
 from paceline.report.text import counted, dollars, number, percent, seconds
@@ -201,10 +202,9 @@ def _judges(report: Report[Any, Any, Any]) -> Finding:
         for label, standing in figures.judges.items()
         if standing.state != "calibrated"
     ]
-    wrong += [
-        f"{label} asks a model and says nothing of its calibration"
-        for label in sorted(asking - figures.judges.keys())
-    ]
+    # Calls are counted for the evaluator of the run; a judge inside of one stands as `Cascade: LLMJudge`.
+    known = {*figures.judges, *(label.partition(WITHIN)[0] for label in figures.judges)}
+    wrong += [f"{label} asks a model and says nothing of its calibration" for label in sorted(asking - known)]
     good = len(figures.judges) - sum(each.state != "calibrated" for each in figures.judges.values())
     why = "; ".join(wrong) or (
         f"{counted(good, 'judge')} shown to agree with people" if good else "no evaluator asks a model"

@@ -133,6 +133,10 @@ class EvaluatorFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     version: str | None = None
 
 
+WITHIN = ": "
+"""Between the label of an evaluator and that of a judge inside of it."""
+
+
 class JudgeStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Whether a judge has been shown to agree with people, when the run was begun or taken up."""
 

@@ -15,7 +15,7 @@ from paceline.evaluators.base import Evaluator
 from paceline.evaluators.judges.certificate import read_certificate, standing_of
 from paceline.evaluators.prepare import Prepared, prepare
 from paceline.evaluators.verdicts import digest_of
-from paceline.journal.records import JudgeStanding
+from paceline.journal.records import WITHIN, JudgeStanding
 
 
 def standings_of(evaluators: Iterable[object]) -> dict[str, JudgeStanding]:
@@ -28,7 +28,7 @@ def _standings(evaluators: list[object], *, within: str) -> Iterator[tuple[str, 
         label = f"{within}{prepared.label}"
         inner = getattr(evaluator, "evaluators", None)
         if isinstance(evaluator, Evaluator) and inner:
-            yield from _standings(list(inner), within=f"{label}: ")
+            yield from _standings(list(inner), within=f"{label}{WITHIN}")
         elif is_judge(evaluator):
             yield label, _standing(evaluator)
 
