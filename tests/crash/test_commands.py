@@ -41,7 +41,10 @@ for turn in range({CALLS}):
         dict(authorization="Bearer " + os.environ["OPENAI_API_KEY"]),
     )
     asked.add_header("content-type", "application/json")
-    said = json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"]
+    answer = json.load(urllib.request.urlopen(asked))
+    seen = os.open(os.environ["SEEN"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(seen, f"{{question}}\\t{{answer['id']}}\\n".encode())
+    said = answer["choices"][0]["message"]["content"]
     with open("notes.txt", "a") as notes:
         notes.write(said + "\\n")
     time.sleep(0.05)
@@ -53,7 +56,7 @@ cases:
 command: ["{python}", "{agent}", "{{{{ inputs }}}}"]
 workspace: {{template: template}}
 output: stdout
-pass_env: [MARK]
+pass_env: [MARK, SEEN]
 grace: 200ms
 evaluators: [EqualsExpected]
 """
@@ -77,6 +80,7 @@ class Agents:
         (folder / "suite.yaml").write_text(text)
         self.environ = {
             "MARK": self.mark.value,
+            "SEEN": str(folder / "seen"),
             "OPENAI_BASE_URL": f"{sim.url}/v1",
             "OPENAI_API_KEY": "k",
             "PACELINE_WORKSPACES": str(folder / "grounds"),
@@ -89,6 +93,14 @@ class Agents:
 
     def grounds(self) -> list[Path]:
         return sorted((self.folder / "grounds").glob("paceline-*/*"))
+
+    def answers_seen(self) -> dict[str, set[str]]:
+        """By question, the answers that agents were given, by the names that the provider gives to them."""
+        seen: dict[str, set[str]] = {}
+        for line in (self.folder / "seen").read_text().splitlines():
+            question, _, answer = line.partition("\t")
+            seen.setdefault(question, set()).add(answer)
+        return seen
 
     def outcomes(self) -> dict[str, str]:
         lines = (self.folder / "out" / "journal.jsonl").read_bytes().splitlines(keepends=True)
@@ -121,6 +133,10 @@ def kill_at_random_moments(nursery: Nursery, tmp_path: Path, *, kills: int, seed
             stats = sim.stats()
         assert agents.grounds() == [], f"seed {seed}, run {number}"
         assert agents.outcomes() == {str(n): "scored" for n in range(CASES)}
+        # What an agent has been answered is never asked again, not even in the instant after.
+        seen = agents.answers_seen()
+        assert [question for question, answers in seen.items() if len(answers) > 1] == []
+        assert len(seen) == CASES * CALLS
         # What was asked twice was on its way when its harness was killed: one call for each agent, at most.
         assert stats.prompts.accepted_twice <= deaths * AT_ONCE, f"seed {seed}, run {number}"
         assert stats.answered <= CASES * CALLS + deaths * AT_ONCE
