@@ -29,6 +29,7 @@ from paceline.workspaces.archives import unpack
 from paceline.workspaces.git import git, make_repository
 from paceline.workspaces.inside import remove
 from paceline.workspaces.sources import Archive, Repository, Template, WorkspaceError, to_plain
+from paceline.workspaces.spreading import spread_out
 from paceline.workspaces.stores import Store, store_of
 
 
@@ -91,6 +92,7 @@ class Ground:
             )
         remove(self.path)
         self.path.mkdir(parents=True)
+        spread_out(self.path)
 
     def place(self, attempt: str) -> Path:
         """A new folder for what belongs to an attempt."""
