@@ -75,6 +75,7 @@ dataset = Dataset(
 )
 task = CommandTask(
     [sys.executable, "{{ suite }}/agent.py", "{{ inputs }}", os.environ["HOW"]],
+    setup="[ ! -e {{ suite }}/broken ] || { rm {{ suite }}/broken; false; }",
     pass_env=["HARNESS", "DIE_AFTER"],
 )
 """
@@ -133,8 +134,10 @@ def test_what_an_agent_has_been_answered_is_never_asked_again(
             killed = run(tmp_path, sim, "-o", "run", suite=AGENTS, HOW=how, DIE_AFTER=str(number))
             assert killed.returncode == -9, killed.stderr
             assert sim.stats().answered == 20 + number
+        (tmp_path / "broken").touch()  # an attempt that cannot even begin costs nothing of it
         finished = run(tmp_path, sim, "-o", "run", "--json", suite=AGENTS, HOW=how)
         stats = sim.stats()
+        assert not (tmp_path / "broken").exists()
     assert finished.returncode == 0, finished.stderr
     assert json.loads(finished.stdout)["pass_rate"] == 1.0
     assert (stats.answered, stats.prompts.accepted_twice) == (60, 0)

@@ -174,6 +174,17 @@ def test_what_the_task_has_counted_by_itself_stands() -> None:
     on_a_loop(scenario)
 
 
+def test_calls_that_were_answered_from_the_record_are_not_live() -> None:
+    def scenario() -> None:
+        calls, work, _ = attempt()
+        for replayed in (True, True, False):
+            calls.begun()
+            calls.ended(call(replayed=replayed))
+        assert (work.calls, work.live) == (3, 1)
+
+    on_a_loop(scenario)
+
+
 def test_each_call_is_recorded_once_also_when_its_attempt_is_over() -> None:
     def scenario() -> None:
         recorded: list[tuple[int, Call]] = []

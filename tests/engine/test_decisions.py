@@ -6,9 +6,9 @@ from typing import get_args
 
 import pytest
 
-from paceline.engine.decisions import OUTCOME_OF_ERROR, cancelled, outcome_of, skipped, timed_out
-from paceline.engine.ports import Attempted
-from paceline.journal.records import FINAL, ErrorClass, ErrorFacts
+from paceline.engine.decisions import OUTCOME_OF_ERROR, cancelled, is_owed, outcome_of, skipped, timed_out
+from paceline.engine.ports import Attempted, Work
+from paceline.journal.records import FINAL, ErrorClass, ErrorFacts, Key
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,22 @@ def test_every_class_has_its_outcome() -> None:
 def test_what_was_nobodys_answer_is_open_to_a_resume() -> None:
     final = {name for name, outcome in OUTCOME_OF_ERROR.items() if outcome in FINAL}
     assert final == {"permanent", "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("error_class", "live", "owed"),
+    [
+        ("infrastructure", 0, True),
+        ("infrastructure", 1, False),  # what comes after that may depend on its answer
+        ("permanent", 0, False),  # the same answers lead to the same failure
+        ("timeout", 0, False),
+    ],
+)
+def test_a_tape_is_still_owed_where_nobodys_answer_was_wrong_and_nothing_else_was_asked(
+    error_class: ErrorClass, live: int, owed: bool
+) -> None:
+    failed = Attempted(error=ErrorFacts(type="E"), error_class=error_class)
+    assert is_owed(failed, Work(Key("a"), 2, None, calls=3, live=live)) is owed
 
 
 def test_an_answer_is_scored() -> None:

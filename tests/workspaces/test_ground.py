@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 import textwrap
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
 
+from paceline.workspaces import ground as ground_module
+from paceline.workspaces.git import make_repository
 from paceline.workspaces.ground import Ground, grounds_root, sweep
 from paceline.workspaces.sources import Archive, Nothing, Repository, Template, WorkspaceError
-from paceline.workspaces.stores import Store
+from paceline.workspaces.stores import Store, store_of
 from paceline.workspaces.workspace import check, make, remake
 from tests.workspaces.repositories import elsewhere, git, repository, shown, write
 from tests.workspaces.test_archives import tar
@@ -58,6 +61,15 @@ def test_two_workspaces_of_one_repository_share_objects_and_nothing_else(elsewhe
     ground.close()
 
 
+def test_a_store_that_was_left_half_made_is_made_whole(elsewhere: Path) -> None:
+    repository(elsewhere / "repo", {"a": "1"})
+    source = Repository(str(elsewhere / "repo"))
+    (store_of(source).objects / "info").mkdir(parents=True)  # and then a kill
+    ground = claimed()
+    assert shown(make(ground, "c/1", source, {}).path) == {"a": "1"}
+    ground.close()
+
+
 def test_many_workspaces_are_made_at_the_same_time_from_one_fetch(elsewhere: Path) -> None:
     repository(elsewhere / "repo", {f"f{number}": str(number) for number in range(50)})
     ground = claimed()
@@ -66,6 +78,34 @@ def test_many_workspaces_are_made_at_the_same_time_from_one_fetch(elsewhere: Pat
         made = list(threads.map(lambda number: make(ground, f"c{number}/1", source, {}), range(16)))
     assert all(shown(each.path) == shown(elsewhere / "repo") for each in made)
     assert len(list((elsewhere / "cache/repositories").glob("*.git"))) == 1
+    ground.close()
+
+
+def test_nobody_compares_by_a_repository_that_is_half_made(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(place: Path, *, bare: bool) -> None:
+        place.mkdir()
+        begun.set()
+        assert go_on.wait(30)
+        make_repository(place, bare=bare)
+
+    monkeypatch.setattr(ground_module, "make_repository", slowly)
+    ground = claimed()
+
+    def is_whole() -> bool:
+        return (ground.repository / "HEAD").exists()
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(is_whole)
+        assert begun.wait(30)
+        second = threads.submit(is_whole)
+        wait([second], timeout=0.2)  # whoever does not wait for the first is done by now
+        go_on.set()
+        assert first.result()
+        assert second.result()
     ground.close()
 
 

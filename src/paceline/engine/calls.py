@@ -101,6 +101,7 @@ class CallsOfAttempt(Listening, msgspec.Struct, eq=False):
         """Put a call on record. What an attempt that has been given up leaves behind is paid for all the
         same."""
         work.calls += 1
+        work.live += not call.replayed
         if work.record_call is not None:
             work.record_call(work, call)
         if not self.over:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from paceline.engine.ports import Attempted
+from paceline.engine.ports import Attempted, Work
 from paceline.journal.records import ErrorClass, ErrorFacts, OutcomeKind
 
 OUTCOME_OF_ERROR: Final[dict[ErrorClass, OutcomeKind]] = {
@@ -21,6 +21,14 @@ OUTCOME_OF_ERROR: Final[dict[ErrorClass, OutcomeKind]] = {
 def outcome_of(attempted: Attempted) -> OutcomeKind:
     """How a key ends that ends with this attempt, unless its evaluators have trouble."""
     return "scored" if attempted.error is None else OUTCOME_OF_ERROR[attempted.error_class]
+
+
+def is_owed(failed: Attempted, work: Work | None) -> bool:
+    """Whether the tape that a failed attempt had been given is the next one's, too.
+
+    It is where nobody's answer was wrong and nothing was asked beside the tape: what is on it was paid for.
+    """
+    return failed.error_class == "infrastructure" and (work is None or not work.live)
 
 
 def timed_out(

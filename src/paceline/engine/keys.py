@@ -17,7 +17,7 @@ from paceline.engine.budget import total
 from paceline.engine.complaints import complain_of
 from paceline.engine.contexts import in_context
 from paceline.engine.deadlines import NEVER
-from paceline.engine.decisions import cancelled, outcome_of, skipped, timed_out
+from paceline.engine.decisions import cancelled, is_owed, outcome_of, skipped, timed_out
 from paceline.engine.events import Abandoned
 from paceline.engine.failures import describe
 from paceline.engine.hooks import Hooks
@@ -202,7 +202,7 @@ class KeyWorker:
         work.record_call = self._record_call
         taping = plan.taping
         if taping is not None:
-            if (turn.taped and turn.tries == 1) or taping.always:
+            if turn.taped or taping.always:
                 work.tape = taping.tape(turn.key, goes_on=True)
             else:
                 work.taping = taping
@@ -255,6 +255,7 @@ class KeyWorker:
                 await self._end(lane, turn, attempted)
                 return
             self._books.failed_attempt(turn, attempted, wait)
+            turn.taped = turn.taped and is_owed(attempted, lane.work)
             turn.waited += wait + attempted.waited
             due = self._time() + wait
             if turn.lifecycle is None and not self._plan.one_by_one:

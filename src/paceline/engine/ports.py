@@ -148,6 +148,8 @@ class Work(msgspec.Struct, eq=False):
     """Threads that the executor could not end when it was told to give the attempt up."""
     calls: int = 0
     """Model calls of the attempt that have been seen."""
+    live: int = 0
+    """Of these, those that were made and not answered from the record."""
     record_call: Callable[[Work, Call], None] | None = None
     """Takes each of them, on the loop."""
     by: str = ""

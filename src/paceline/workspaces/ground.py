@@ -119,7 +119,11 @@ class Ground:
         place = self.path / "compare.git"
         if not place.exists():
             with self._alone("compare"):
-                make_repository(place, bare=True)
+                if not place.exists():
+                    # Under another name until it is whole: nobody who sees it waits for anybody.
+                    unfinished = place.with_name("compare.new")
+                    make_repository(unfinished, bare=True)
+                    unfinished.rename(place)
         return place
 
     def pinned(self, source: Repository) -> Pinned:

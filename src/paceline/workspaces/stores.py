@@ -77,7 +77,7 @@ class Store:
         return True
 
     def _fetched(self, wanted: str) -> str:
-        if not self.objects.is_dir():
+        if not (self.path / "HEAD").is_file():  # which is written last: whoever made it may have been killed
             make_repository(self.path, bare=True)
         # Packed, however few: loose objects are slow to read two hundred times. Never tidied: others borrow.
         here = ("--git-dir", self.path, "-c", "fetch.unpackLimit=1", "-c", "gc.auto=0")
@@ -92,7 +92,8 @@ class Store:
             except WorkspaceError:
                 raise WorkspaceError(
                     f"{self.url} cannot be fetched: {first}",
-                    hint="does `git ls-remote` of it work here, without asking for a password?",
+                    hint="does `git ls-remote` of it work here, without asking for a password? "
+                    f"if it does, remove {self.path}, which is made again",
                 )
             found = wanted
         try:
