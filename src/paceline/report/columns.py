@@ -79,6 +79,37 @@ class Column(Generic[Number]):
         self._cells, self._few = cells, {}
 
 
+class Chain:
+    """Places for some rows, many for one: each knows the one before it of its row."""
+
+    __slots__ = ("_at", "_before", "_last")
+
+    def __init__(self) -> None:
+        self._last: Column[int] = Column("I", 0)
+        """By row: its last one, counted from 1."""
+        self._at = array("Q")
+        self._before = array("I")
+
+    def add(self, row: int, at: int) -> None:
+        """One more place of a row."""
+        self._at.append(at)
+        self._before.append(self._last[row])
+        self._last[row] = len(self._at)
+
+    def of(self, row: int) -> list[int]:
+        """The places of a row, in the order in which they were added."""
+        places: list[int] = []
+        link = self._last[row]
+        while link:
+            places.append(self._at[link - 1])
+            link = self._before[link - 1]
+        return places[::-1]
+
+    def discard(self, row: int) -> None:
+        """Take the places of a row away."""
+        self._last.discard(row)
+
+
 class RowIndex:
     """From the 64-bit hash of a key to its row: open addressing in one array of row numbers."""
 
@@ -130,4 +161,4 @@ class RowIndex:
         self._mask, self._slots = mask, slots
 
 
-__all__ = ["BLOCK", "Column", "RowIndex"]
+__all__ = ["BLOCK", "Chain", "Column", "RowIndex"]

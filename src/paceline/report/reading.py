@@ -29,7 +29,7 @@ from paceline.journal.records import (
 )
 from paceline.report.results import WITH_OUTPUT, Results, merged
 from paceline.report.rows import Judged, Row, RunFacts, make_row
-from paceline.report.table import NOWHERE, Table
+from paceline.report.table import NOWHERE, OPEN, Table
 
 Item = TypeVar("Item")
 
@@ -40,6 +40,19 @@ class Content(NamedTuple):
     inputs: Any = None
     metadata: Any = None
     expected_output: Any = None
+
+
+class Told(NamedTuple):
+    """What the journal has on a row, as it stands there."""
+
+    key: Key
+    begin: BeginLine | None
+    """With the content of the case; None where that line is damaged."""
+    outcome: OutcomeLine | None
+    """None while the key is open."""
+    answer: OutcomeLine | OutputLine | None
+    """The line with the output: the outcome itself, or one before it."""
+    results: Results
 
 
 class Reader:
@@ -58,12 +71,22 @@ class Reader:
             raise _changed()
         return key_of(line)
 
+    def told(self, row: int) -> Told:
+        """The lines of this row that count."""
+        table = self._table
+        begin = table.line_at(table.begin_at[row])
+        if not isinstance(begin, KeyedLine):
+            raise _changed()
+        key, begin = key_of(begin), begin if isinstance(begin, BeginLine) else None
+        if table.outcome[row] == OPEN:
+            return Told(key, begin, None, None, Results())
+        line = self._outcome(row)
+        return Told(key, begin, line, self._answer(row, line), self._results(row, line))
+
     def row(self, row: int) -> Row:
         """The case in this row, which must have an outcome."""
         table = self._table
-        line = table.line_at(table.outcome_at[row])
-        if not isinstance(line, OutcomeLine):
-            raise _changed()
+        line = self._outcome(row)
         content = self.content(row)
         answer = self._answer(row, line)
         results = self._results(row, line)
@@ -95,6 +118,12 @@ class Reader:
             self._value(line.inputs), self._value(line.metadata), self._value(line.expected_output)
         )
 
+    def _outcome(self, row: int) -> OutcomeLine:
+        line = self._table.line_at(self._table.outcome_at[row])
+        if not isinstance(line, OutcomeLine):
+            raise _changed()
+        return line
+
     def _answer(self, row: int, line: OutcomeLine) -> OutcomeLine | OutputLine:
         """The line that has the output: the outcome itself, or one before it."""
         offset = self._table.output_at[row]
@@ -104,7 +133,7 @@ class Reader:
     def _results(self, row: int, line: OutcomeLine) -> Results:
         if line.outcome not in WITH_OUTPUT:
             return Results()
-        before = (self._table.line_at(offset) for offset in self._table.tellings_of(row))
+        before = (self._table.line_at(offset) for offset in self._table.tellings.of(row))
         told = [each for each in before if isinstance(each, ScoresLine | OutcomeLine)]
         return merged([*told, line], self.run.labels)
 
@@ -159,4 +188,4 @@ class Rows(Sequence[Item], Generic[Item]):
         return f"<{len(self)} rows, read from the journal as they are asked for>"
 
 
-__all__ = ["Content", "Reader", "Rows"]
+__all__ = ["Content", "Reader", "Rows", "Told"]

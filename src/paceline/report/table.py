@@ -49,7 +49,7 @@ from paceline.journal.records import (
 )
 from paceline.report.calls import Calls
 from paceline.report.causes import Causes
-from paceline.report.columns import BLOCK, Column, RowIndex
+from paceline.report.columns import BLOCK, Chain, Column, RowIndex
 from paceline.report.findings import Findings
 from paceline.report.results import WITH_OUTPUT, Telling, merged
 
@@ -142,9 +142,10 @@ class Table:
         self.findings = Findings()
         self.calls = Calls()
 
-        self._last_telling: Column[int] = Column("I", 0)
-        self._telling_at = array("Q")
-        self._telling_before = array("I")
+        self.tellings = Chain()
+        """By row: offsets of the lines that tell results, besides that of its outcome."""
+        self.tries = Chain()
+        """By row: offsets of the lines that tell how earlier tries have ended, none of which counts."""
         self._latest: dict[int, Latest] = {}
         self._writer: Process | None = None
 
@@ -164,15 +165,6 @@ class Table:
         """The line that stands at an offset of the journal; None where it can no longer be read."""
         entry = self._source.entry_at(offset)
         return entry.line if isinstance(entry, Recorded) else None
-
-    def tellings_of(self, row: int) -> list[int]:
-        """Offsets of the lines that tell results of a row, besides that of its outcome."""
-        offsets: list[int] = []
-        link = self._last_telling[row]
-        while link:
-            offsets.append(self._telling_at[link - 1])
-            link = self._telling_before[link - 1]
-        return offsets[::-1]
 
     def trim(self) -> None:
         """Give back what the dense columns have beyond the last row."""
@@ -281,6 +273,7 @@ class Table:
         """The task was asked again: what was found out before does not count, the attempts do."""
         self._latest.pop(row, None)
         if self.outcome[row] != OPEN:
+            self.tries.add(row, self.outcome_at[row])
             self._forget(row)
             self.outcome[row], self.outcome_at[row] = OPEN, NOWHERE
             self.seconds[row] = self.total[row] = 0.0
@@ -290,6 +283,7 @@ class Table:
         self._reopen(row)
         if self._settle(row, line):
             self.retries[line.error_class] += 1
+            self.tries.add(row, offset)
 
     def _settle(self, row: int, line: AttemptLine | OutcomeLine) -> bool:
         """Count the work of an attempt that has come to its end, once."""
@@ -331,7 +325,7 @@ class Table:
         answer = None if output_at == NOWHERE else self.line_at(output_at)
         if isinstance(answer, OutputLine | OutcomeLine):
             latest.metrics |= answer.metrics
-        for at in (*self.tellings_of(row), ended_at):
+        for at in (*self.tellings.of(row), ended_at):
             line = self.line_at(at)
             if isinstance(line, OutcomeLine):
                 latest.metrics |= line.metrics
@@ -399,15 +393,13 @@ class Table:
         if latest.output_at != NOWHERE:
             self.output_at[row] = latest.output_at
         for at, _ in latest.tellings:
-            self._telling_at.append(at)
-            self._telling_before.append(self._last_telling[row])
-            self._last_telling[row] = len(self._telling_at)
+            self.tellings.add(row, at)
 
     def _forget(self, row: int) -> None:
         """Take away what the outcome before has left where the next one may leave nothing."""
         self.verdict[row] = UNSCORED
         self.waited.discard(row)
-        for column in (self.abandoned, self.cause, self.output_at, self._last_telling):
+        for column in (self.abandoned, self.cause, self.output_at, self.tellings):
             column.discard(row)
         if self.outcome[row] in CODES_WITH_OUTPUT:
             self.findings.forget(row)
