@@ -1,0 +1,126 @@
+/**
+ * The charts of a report: slices, latency, what went on when, repeats, and the climb of a ramp.
+ *
+ * Each is left out where there is nothing to draw. Knows sheets; the drawing is that of `plots`.
+ */
+
+import { append, element, foreign, refill } from "../parts/dom.mjs";
+import { count, counted, percent, roundSeconds, seconds } from "../parts/numbers.mjs";
+import { FEW, sliceable, slices } from "../parts/slices.mjs";
+import { cell, row, table } from "../parts/tables.mjs";
+import { ramp, tries } from "../plots/curves.mjs";
+import { histogram } from "../plots/histogram.mjs";
+import { interval } from "../plots/intervals.mjs";
+import { overTime, progress, runClock, throughput } from "../plots/timeline.mjs";
+import { casesLink } from "./overview.mjs";
+
+const SHOWN = 20;
+
+/** How cases did, by a field that the reader chooses. */
+export function slicesOf(sheet, chosen) {
+  const columns = sliceable(sheet);
+  if (!columns.length) return null;
+  const place = element("div", {});
+  const menu = element("select", { id: "slice-by" }, columns.map((column, at) => element("option", { value: at }, foreign(column.name))));
+  const draw = () => {
+    chosen.by = Number(menu.value);
+    refill(place, sliceTable(sheet, columns[chosen.by]));
+  };
+  menu.value = String(Math.min(chosen.by ?? 0, columns.length - 1));
+  menu.addEventListener("change", draw);
+  draw();
+  const heading = element("h2", { id: "slices" }, "Pass rate by ", element("label", { class: "out", for: "slice-by" }, "field"), menu);
+  return element("section", { "aria-labelledby": "slices" }, heading, place);
+}
+
+function sliceTable(sheet, column) {
+  const found = slices(sheet, column);
+  const rows = found.slice(0, SHOWN).map((slice) => sliceRow(column, slice));
+  const more = found.length > SHOWN ? element("p", { class: "quiet" }, `${counted(found.length - SHOWN, "smaller slice")} not shown`) : null;
+  return [table(["", "Pass rate", "", "Passed", "Not run"], rows), more];
+}
+
+function sliceRow(column, slice) {
+  const name = slice.word || (column.name === "variant" && !column.group ? "default" : "none");
+  const field = column.group ? `${column.group}.${column.name}` : column.name;
+  const link = slice.word || column.group ? casesLink([{ field, op: ":", value: slice.word || "none", not: false }], foreign(name)) : name;
+  const few = slice.of < FEW ? element("span", { class: "few", title: `fewer than ${FEW} cases` }, " few") : null;
+  const left = slice.notrun + slice.open;
+  return row(
+    link,
+    percent(slice.rate),
+    cell(interval(slice.rate, slice.bounds), "picture"),
+    [`${count(slice.passed)} of ${count(slice.of)}`, few],
+    cell(left ? count(left) : "", "quiet"),
+  );
+}
+
+/** How long tasks worked in attempts that gave an output. */
+export function latency(sheet) {
+  const { report, outcomes } = sheet.head;
+  const [took, outcome] = [sheet.at("seconds"), sheet.at("outcome")];
+  const values = [];
+  for (let row = 0; row < sheet.n; row++) {
+    const name = outcomes[outcome[row] - 1];
+    // A rescored run has the times of its source, and 0 where that has none.
+    if ((name === "scored" || name === "evaluator_error") && (took[row] || report.speed_up !== null)) values.push(took[row]);
+  }
+  if (values.length < 2) return null;
+  const note = "working time of attempts that gave an output; waiting for limits is not in it";
+  return titled("latency", "Latency", note, histogram(values, { said: seconds, round: roundSeconds, what: "Latency" }));
+}
+
+/** What went on when. */
+export function overTheRun(sheet) {
+  const { processes, run } = sheet.head;
+  const clock = runClock(processes);
+  if (run.rescored_from || !(clock.length > 0) || sheet.n < 2) return null;
+  const sums = overTime(spansOf(sheet, clock), clock.length);
+  const waits = sums.waiting.some((share) => share > 0);
+  return [
+    titled("progress", "Cases in progress", waits ? "the darker part is waiting, spread evenly over each case" : "", progress(sums, clock)),
+    titled("throughput", "Cases ended per second", "errors in red", throughput(sums, clock)),
+  ];
+}
+
+function spansOf(sheet, { clock, length }) {
+  const [ended, total, took, waited] = ["ended", "total", "seconds", "waited"].map((name) => sheet.at(name));
+  const spans = [];
+  for (let row = 0; row < sheet.n; row++) {
+    if (Number.isNaN(ended[row])) continue;
+    const standing = sheet.standing(row);
+    const waits = waited ? waited[row] || 0 : 0;
+    if (standing === "open") {
+      spans.push({ from: clock(ended[row]), to: length, waited: 0, ended: false, error: false });
+      continue;
+    }
+    const to = clock(ended[row]);
+    const lasted = Math.max(total[row], took[row] + waits);
+    spans.push({ from: Math.max(0, to - lasted), to, waited: waits, ended: true, error: standing === "error" });
+  }
+  return spans;
+}
+
+/** What repeats say. */
+export function repeats({ report }) {
+  const [any, all] = [report.pass_at_k ?? [], report.pass_hat_k ?? []];
+  if (any.length < 2) return null;
+  const cases = Math.min(...any.map(({ n_cases: n }) => n));
+  const note = `the chance that one of k tries passes (above), and that all of them do (below), over ${counted(cases, "case")}`;
+  return titled("pass-at-k", "pass@k and pass^k", note, tries(any, all));
+}
+
+/** What a climb found, where there was one. */
+export function climb({ ramp: found }) {
+  const rows = Array.isArray(found?.rows) ? found.rows : [];
+  const levels = rows
+    .filter((row) => row && !row.paced && row.tries > 0 && Number.isFinite(row.ok_rate))
+    .map((row) => ({ level: row.level, rate: row.ok_rate, p95: row.p95, failed: (row.rejected_share ?? 0) + (row.error_share ?? 0) }));
+  if (levels.length < 2) return null;
+  return titled("ramp", "Ramp", "answers per second by calls at a time; dashed: 95th percentile of latency; red: calls were rejected or failed", ramp(levels));
+}
+
+function titled(id, title, note, ...plots) {
+  const section = element("section", { class: "chart", "aria-labelledby": id }, element("h2", { id }, title));
+  return append(section, note ? element("p", { class: "quiet" }, note) : null, plots);
+}
