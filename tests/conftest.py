@@ -15,6 +15,10 @@ settings.register_profile("paceline", deadline=None, suppress_health_check=[Heal
 settings.load_profile("paceline")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--screenshots", action="store_true", help="take the pictures of the manual anew")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _a_shell_without_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing that whoever runs the tests has set decides a test, and nothing is written to their home."""

@@ -81,12 +81,12 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     wanted = {
         str(path.relative_to(source))
         for path in source.rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.suffix in {".py", ".mjs", ".css"} or path.name == "py.typed"
     }
     held = set(zipfile.ZipFile(wheel).namelist())
     about = {name for name in held if name.startswith(f"paceline-{paceline.__version__}.dist-info/")}
     assert "paceline/py.typed" in wanted
-    assert {name for name in held - about if name.endswith((".py", ".typed"))} == wanted
+    assert {name for name in held - about if name.endswith((".py", ".mjs", ".css", ".typed"))} == wanted
     assert {name for name in held - about if not name.startswith("paceline/")} == set()
     assert {Path(name).name for name in about} == {
         "METADATA",

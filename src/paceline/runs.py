@@ -49,6 +49,11 @@ def directory_name(suite: str) -> str:
     return re.sub(r"[^\w.-]+", "-", suite).strip(".-")[:80]
 
 
+def file_name(suite: str, run_id: str, ending: str) -> str:
+    """A name for a file that is made of a run."""
+    return "-".join(filter(None, map(directory_name, (suite, run_id)))) + ending
+
+
 def find_runs(root: Path, suite: str | None = None) -> Iterator[FoundRun]:
     """The runs under a directory, latest first: those of suites, and those that were put there by `-o`."""
     found = [

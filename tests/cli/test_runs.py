@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Shell
 from tests.cli.test_resume import SLOW, wait_for_calls
 
@@ -72,6 +74,46 @@ def test_only_runs_are_removed_and_nothing_that_lies_beside_them(shell: Shell, s
     shell.types("run", "doubles.py", "-o", "single.jsonl")
     assert shell.types("rm", "single.jsonl", "--yes").exit_code == 0
     assert not list(shell.folder.glob("single*"))
+
+
+def test_a_report_is_written_as_one_html_file(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", "-o", "out", WRONG="2")
+    place = shell.folder / "report.html"
+    told = shell.types("report", "out", "--html", "-o", "report.html")
+    assert told.exit_code == 0
+    assert told.stdout.strip() == place.as_uri()
+    assert "83.3%" in place.read_text()
+    told = json.loads(shell.types("report", "out", "--html", "-o", "report.html", "--json").stdout)
+    assert told == {"path": str(place), "url": place.as_uri(), "bytes": place.stat().st_size}
+
+
+def test_an_html_file_is_called_after_its_run_if_nothing_is_said(shell: Shell, suite: Path) -> None:
+    shell.types("run", "doubles.py", "-o", "out")
+    told = json.loads(shell.types("report", "out", "--html", "--json").stdout)
+    run_id = json.loads(shell.types("report", "out", "--json").stdout)["run_id"]
+    assert told["path"] == str(shell.folder / f"doubles-{run_id}.html")
+
+
+def test_an_html_file_is_opened_where_that_is_asked(
+    shell: Shell, suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    shell.types("run", "doubles.py", "-o", "out")
+    shell.types("report", "out", "--html", "-o", "a.html")
+    assert not opened
+    shell.types("report", "out", "--html", "-o", "a.html", "--open")
+    assert opened == [(shell.folder / "a.html").as_uri()]
+
+
+@pytest.mark.parametrize(
+    "flags", [["-o", "x.html"], ["--open"], ["--html", "--failures"], ["--html", "--case", "a"]]
+)
+def test_flags_of_an_html_file_mean_nothing_without_one(shell: Shell, suite: Path, flags: list[str]) -> None:
+    shell.types("run", "doubles.py", "-o", "out")
+    told = shell.types("report", "out", *flags)
+    assert told.exit_code == 2
+    assert not list(shell.folder.glob("*.html"))
 
 
 def test_a_report_needs_only_the_record(shell: Shell, suite: Path) -> None:

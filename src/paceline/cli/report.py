@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,14 +23,37 @@ if TYPE_CHECKING:
 @click.argument("run", required=False)
 @click.option("--failures", is_flag=True, help="The cases that did not pass, a line each.")
 @click.option("--case", "case", metavar="NAME", help="This case, with all that is on record about it.")
+@click.option("--html", is_flag=True, help="Write one HTML file with the report and every case.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to; SUITE-ID.html here, if not said.",
+)
+@click.option("--open", "open_it", is_flag=True, help="Open the file in the browser.")
 @json_flag
-def command(run: str | None, failures: bool, case: str | None, as_json: bool) -> int:
+def command(
+    run: str | None,
+    failures: bool,
+    case: str | None,
+    html: bool,
+    output: Path | None,
+    open_it: bool,
+    as_json: bool,
+) -> int:
     """Show what RUN (a path, or an id; the latest by default) has found."""
     from paceline.cli.find import find_run
     from paceline.report import Report
 
+    if (output is not None or open_it) and not html:
+        raise click.UsageError("-o and --open say what becomes of a file: add --html")
+    if html and (failures or case is not None):
+        raise click.UsageError("an HTML file has all cases: leave --failures and --case out")
     report = Report.read(find_run(run))
-    if case is not None or failures:
+    if html:
+        _write_html(report, output, open_it=open_it, as_json=as_json)
+    elif case is not None or failures:
         _tell_rows(_chosen(report, case), as_json=as_json, in_full=case is not None)
     elif as_json:
         say(report.to_json())
@@ -37,6 +61,20 @@ def command(run: str | None, failures: bool, case: str | None, as_json: bool) ->
         with unless_gone():
             report.print()
     return 0
+
+
+def _write_html(report: Report[Any, Any, Any], output: Path | None, *, open_it: bool, as_json: bool) -> None:
+    from paceline.runs import file_name
+
+    path = report.to_html(output or Path(file_name(report.dataset_name, report.run_id, ".html"))).absolute()
+    if as_json:
+        say_json({"path": str(path), "url": path.as_uri(), "bytes": path.stat().st_size})
+    else:
+        say(path.as_uri())
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(path.as_uri())
 
 
 def _chosen(report: Report[Any, Any, Any], case: str | None) -> Iterator[Row]:

@@ -37,7 +37,7 @@ from paceline.report.reading import Reader, Rows
 from paceline.report.reckoning import expected_keys, figures_of, tries_of
 from paceline.report.results import WITH_OUTPUT
 from paceline.report.rows import ReportCase, ReportCaseFailure, Row
-from paceline.report.table import CODES_WITH_OUTPUT, OPEN, fold
+from paceline.report.table import CODES_WITH_OUTPUT, OPEN, Table, fold
 from paceline.report.terminal import Shown, render, show
 from paceline.statistics.repeats import Chance, average, pass_at_k, pass_hat_k
 
@@ -57,11 +57,13 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     trace_id: str | None = None
     span_id: str | None = None
 
-    def __init__(self, source: JournalSource, *, path: Path | None = None) -> None:
+    def __init__(
+        self, source: JournalSource, *, path: Path | None = None, table: Table | None = None
+    ) -> None:
         self.path = path
         """The run directory or journal file; None where the run was kept in memory only."""
         self._source = source
-        self._table = fold(source)
+        self._table = fold(source) if table is None else table
         self._reader = Reader(source, self._table)
 
     @classmethod
@@ -299,6 +301,14 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     def to_json(self, *, indent: int = 2) -> str:
         """`to_dict` as JSON text; `indent=0` for one line."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=indent or -1).decode()
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write it, with every case, as one HTML file that needs nothing else, and answer where that is."""
+        from paceline.report.html import Cases, facts_of, write_html
+
+        cases = Cases(self._source, self._table, path=self.path)
+        facts = facts_of(self.to_dict(), self.figures, self._table, path=self.path)
+        return write_html(Path(path), cases, facts)
 
 
 def _refuse_baseline(baseline: object) -> None:
