@@ -29,6 +29,7 @@ from paceline.dataset.identity import name_of_content, with_ordinal
 from paceline.engine.ports import Stored, Turn
 from paceline.engine.source import stored_turn
 from paceline.errors import DatasetError, UsageError
+from paceline.evaluators.base import Evaluator
 from paceline.evaluators.judges.asking import Judgement
 from paceline.evaluators.judges.choosing import judging_with
 from paceline.evaluators.judges.pairwise import IN_ORDER, NEITHER
@@ -98,9 +99,8 @@ def _without_cache(evaluator: Any) -> Any:
 
 
 def _model_of(evaluator: object) -> str | None:
-    judge = getattr(evaluator, "judge", None)
-    version = getattr(judge(), "version", None) if callable(judge) else None
-    return version if isinstance(version, str) else None
+    asked = evaluator.asks() if isinstance(evaluator, Evaluator) else ()
+    return ", ".join(dict.fromkeys(each.model.version for each in asked)) or None
 
 
 # What is judged -----------------------------------------------------------------------------------
