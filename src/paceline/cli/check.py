@@ -134,9 +134,15 @@ def gate_of(asked: Asked, of_the_suite: Mapping[str, Any], *, wanted: bool) -> G
 @rule_flags
 @click.option("--suite", metavar="FILE", help="Take the rules of this suite, not those on record.")
 @click.option("--save-baseline", metavar="FILE", help="Keep how the keys of RUN ended, for later.")
+@click.option("--markdown", is_flag=True, help="Print the verdict and the report for GitHub.")
 @json_flag
 def command(
-    run: str | None, suite: str | None, save_baseline: str | None, as_json: bool, **asked: Any
+    run: str | None,
+    suite: str | None,
+    save_baseline: str | None,
+    markdown: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Hold RUN (a path, or an id; the latest by default) against rules.
 
@@ -160,7 +166,13 @@ def command(
         warn(f"baseline: {write_baseline(report, save_baseline)}")
         if not rules:
             return 0
-    return tell(verdict, as_json=as_json)
+    if markdown and not as_json:
+        say(f"{verdict.to_markdown()}\n{report.to_markdown()}".rstrip("\n"))
+    elif as_json:
+        say_json(verdict.to_dict())
+    else:
+        say(str(verdict))
+    return verdict.exit_code
 
 
 def _rules_of(report: Report[Any, Any, Any], suite: str | None) -> Rules:
@@ -171,12 +183,3 @@ def _rules_of(report: Report[Any, Any, Any], suite: str | None) -> Rules:
 
         return load_suite(suite, needs_task=False).rules()
     return rules_written(report.run.check if report.run else {}, where="the suite of the run")
-
-
-def tell(verdict: Verdict, *, as_json: bool) -> int:
-    """Say what was found; the exit code of it."""
-    if as_json:
-        say_json(verdict.to_dict())
-    else:
-        say(str(verdict))
-    return verdict.exit_code

@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 @click.option("--failures", is_flag=True, help="The cases that did not pass, a line each.")
 @click.option("--case", "case", metavar="NAME", help="This case, with all that is on record about it.")
 @click.option("--html", is_flag=True, help="Write one HTML file with the report and every case.")
+@click.option("--markdown", is_flag=True, help="A summary for GitHub: figures, causes, what has not passed.")
+@click.option("--junit", is_flag=True, help="JUnit XML with a test case for each key.")
+@click.option("--csv", is_flag=True, help="CSV with a line for each key.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where to; SUITE-ID.html here, if not said.",
+    help="Write it to this file; of --html, SUITE-ID.html here, if not said.",
 )
 @click.option("--open", "open_it", is_flag=True, help="Open the file in the browser.")
 @json_flag
@@ -37,22 +40,23 @@ def command(
     run: str | None,
     failures: bool,
     case: str | None,
-    html: bool,
     output: Path | None,
     open_it: bool,
     as_json: bool,
+    **forms: bool,
 ) -> int:
     """Show what RUN (a path, or an id; the latest by default) has found."""
     from paceline.cli.find import find_run
     from paceline.report import Report
 
-    if (output is not None or open_it) and not html:
-        raise click.UsageError("-o and --open say what becomes of a file: add --html")
-    if html and (failures or case is not None):
-        raise click.UsageError("an HTML file has all cases: leave --failures and --case out")
+    form = _form(forms, as_json=as_json, some=failures or case is not None, output=output)
+    if open_it and form != "html":
+        raise click.UsageError("--open says what becomes of a page: add --html")
     report = Report.read(find_run(run))
-    if html:
+    if form == "html":
         _write_html(report, output, open_it=open_it, as_json=as_json)
+    elif form is not None:
+        _write(getattr(report, f"to_{form}")(), output)
     elif case is not None or failures:
         _tell_rows(_chosen(report, case), as_json=as_json, in_full=case is not None)
     elif as_json:
@@ -61,6 +65,29 @@ def command(
         with unless_gone():
             report.print()
     return 0
+
+
+def _form(forms: dict[str, bool], *, as_json: bool, some: bool, output: Path | None) -> str | None:
+    """The one form that is asked for, where it is another than what is printed by itself."""
+    asked = [name for name, wanted in forms.items() if wanted]
+    if as_json and not some and asked != ["html"] and (asked or output is not None):
+        asked.append("json")
+    if len(asked) > 1:
+        raise click.UsageError(f"--{' and --'.join(asked)} are several forms: ask for one at a time")
+    if asked and some:
+        raise click.UsageError(f"--{asked[0]} has all cases: leave --failures and --case out")
+    if output is not None and not asked:
+        raise click.UsageError("-o says where to: add --html, --markdown, --junit, --csv or --json")
+    return asked[0] if asked else None
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        say(text.rstrip("\n"))
+        return
+    from paceline.files import write_whole
+
+    write_whole(output, text.encode("utf-8", "backslashreplace"))
 
 
 def _write_html(report: Report[Any, Any, Any], output: Path | None, *, open_it: bool, as_json: bool) -> None:

@@ -89,6 +89,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
             "path": self.path,
         }
 
+    def to_markdown(self) -> str:
+        """As GitHub shows it, less than a megabyte."""
+        from paceline.report.markdown import shown, table
+
+        rows = (
+            [_MARKS[each.verdict], shown(each.rule), shown(each.why, limit=600)] for each in self.findings
+        )
+        lines = table(("", "Rule", "Why"), rows, of=len(self.findings), things="rules")
+        return "\n".join((f"## {shown(self.name)}: {self.state}", "", *lines, ""))
+
     def __str__(self) -> str:
         rules = [clean(each.rule, limit=60) for each in self.findings]
         width = max(map(len, rules), default=0)

@@ -298,6 +298,24 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
             metadata=self.experiment_metadata,
         )
 
+    def to_markdown(self) -> str:
+        """A summary in Markdown, less than a megabyte: for GitHub's step summary, or a comment."""
+        from paceline.report.markdown import markdown
+
+        return markdown(self)
+
+    def to_junit(self) -> str:
+        """JUnit XML with a test case for each key: for CI systems."""
+        from paceline.report.junit import junit
+
+        return junit(self)
+
+    def to_csv(self) -> str:
+        """CSV with a line for each key: for spreadsheets, which calculate nothing of it."""
+        from paceline.report.spreadsheet import spreadsheet
+
+        return spreadsheet(self)
+
     def to_json(self, *, indent: int = 2) -> str:
         """`to_dict` as JSON text; `indent=0` for one line."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=indent or -1).decode()
