@@ -68,8 +68,17 @@ def check(
     return judged(report, rules, baseline=baseline)
 
 
-def judged(report: Report[Any, Any, Any], rules: Rules, *, baseline: Baseline | None = None) -> Verdict:
-    """What becomes of these rules; `baseline` is what `rules.no_regression` names, where it is at hand."""
+def judged(
+    report: Report[Any, Any, Any],
+    rules: Rules,
+    *,
+    baseline: Baseline | None = None,
+    shown: int | None = SHOWN_FAILING,
+) -> Verdict:
+    """What becomes of these rules; `baseline` is what `rules.no_regression` names, where it is at hand.
+
+    `shown` is how many of the keys that have not passed are told; None for all.
+    """
     if not rules:
         raise UsageError(
             "there is no rule to hold the run against",
@@ -84,7 +93,7 @@ def judged(report: Report[Any, Any, Any], rules: Rules, *, baseline: Baseline | 
         findings.append(held_against(baseline, baseline_of(report), rules.confidence or CONFIDENCE))
     if rules.require_calibrated_judges:
         findings.append(_judges(report))
-    failing, n_failing = _failing(report)
+    failing, n_failing = _failing(report, shown)
     return Verdict(
         state=_state(findings),
         findings=tuple(findings),
@@ -223,9 +232,9 @@ def _judges(report: Report[Any, Any, Any]) -> Finding:
 # What has not passed -------------------------------------------------------------------------------
 
 
-def _failing(report: Report[Any, Any, Any]) -> tuple[tuple[Failing, ...], int]:
+def _failing(report: Report[Any, Any, Any], shown: int | None) -> tuple[tuple[Failing, ...], int]:
     def told() -> Iterator[Failing]:
-        for row in islice(failing_rows(report), SHOWN_FAILING):
+        for row in islice(failing_rows(report), shown):
             yield Failing(key=str(row.key), outcome=row.outcome, why=why_not(row))
 
     figures = report.figures

@@ -71,13 +71,9 @@ def _in_words(found: PairedDifference, *, worse: bool) -> str:
         said = f"not worse on the {shared} of both: {numbers}"
     else:
         said = f"cannot tell from chance on the {shared} of both: {numbers}"
-    return f"{said}; so many show differences of {_shown(found)}"
-
-
-def _shown(found: PairedDifference) -> str:
     if found.detectable is None:
-        return "no size"
-    return f"{100 * found.detectable:.1f} points and more"
+        return f"{said}; so few show no difference of any size"
+    return f"{said}; so many show differences of {100 * found.detectable:.1f} points and more"
 
 
 def _only_in_one(before: set[Key], now: set[Key]) -> str:
