@@ -1,8 +1,9 @@
 """Requirements checked together: how long 50 cases with 8 of them take, each a call of 100 ms.
 
-Held against the `for` loop that people write, one call after another, and against what the calls cannot be
-faster than: one call where nothing bounds them, `calls × seconds / limit` where something does. The scorer
-waits, counts who is inside, and in one of the runs fails for one requirement of each case.
+Held against the `for` loop that people write, one call after another, against `asyncio.gather` with a
+semaphore written by hand, which records nothing, and against what the calls cannot be faster than: one call
+where nothing bounds them, `calls × seconds / limit` where something does. The scorer waits, counts who is
+inside, and in one of the runs fails for one requirement of each case.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ SECONDS = 0.1
 LIMITS = (None, 40, 3)
 ROUNDS = 5
 FAILS = "requirement 5"
+HAND = "gather by hand"
 
 
 class Scorer:
@@ -78,6 +80,27 @@ def for_loop(*, cases: int, requirements: int, seconds: float) -> Timed:
     asyncio.run(one_by_one(answers(cases), texts(requirements), scorer))
     yield
     return {"calls": scorer.calls, "peak": scorer.peak}
+
+
+def by_hand(*, cases: int, requirements: int, seconds: float, limit: int | None) -> Timed:
+    """All at once, with a semaphore around the calls where there is a limit."""
+    scorer = Scorer(seconds)
+
+    async def main() -> None:
+        places = asyncio.Semaphore(limit or cases * requirements)
+
+        async def check(answer: str, requirement: str) -> Any:
+            async with places:
+                return await scorer(answer, requirement)
+
+        await asyncio.gather(*(check(each, text) for each in answers(cases) for text in texts(requirements)))
+
+    yield
+    started = time.perf_counter()
+    asyncio.run(main())
+    took = time.perf_counter() - started
+    yield
+    return {"calls": scorer.calls, "peak": scorer.peak, "wall_s": took}
 
 
 def one_answer(*, requirements: int, seconds: float) -> Timed:
@@ -152,9 +175,9 @@ def alike(*, cases: int, requirements: int, limit: int | None, fails: str) -> Ti
 # What they find ------------------------------------------------------------------------------------
 
 
-def name_of(limit: int | None) -> str:
-    """A run in words."""
-    return "a run, no limit" if limit is None else f"a run, {limit} at once over all cases"
+def name_of(what: str, limit: int | None) -> str:
+    """A contestant in words."""
+    return f"{what}, no limit" if limit is None else f"{what}, {limit} at once over all cases"
 
 
 def measure(quick: bool) -> Result:
@@ -163,12 +186,13 @@ def measure(quick: bool) -> Result:
     rounds, limits = (1, (None, 2)) if quick else (ROUNDS, LIMITS)
     size = {"cases": cases, "requirements": requirements, "seconds": seconds}
     loop = in_turn([_contestant("for loop", "for_loop", size)], rounds=1)["for loop"]
-    runs = {name_of(limit): limit for limit in limits}
+    runs = {name_of("a run", limit): limit for limit in limits}
     alone = "one answer, score_requirements"
     costs = in_turn(
         [
             _contestant(alone, "one_answer", {"requirements": requirements, "seconds": seconds}),
             *(_contestant(name, "a_run", {**size, "limit": limit}) for name, limit in runs.items()),
+            *(_contestant(name_of(HAND, limit), "by_hand", {**size, "limit": limit}) for limit in limits),
         ],
         rounds=rounds,
     )
@@ -177,7 +201,7 @@ def measure(quick: bool) -> Result:
     for name, limit in runs.items():
         calls = cases * requirements
         least = seconds if limit is None else calls * seconds / limit
-        rows.append(_row(name, costs[name], least=least))
+        rows += [_row(each, costs[each], least=least) for each in (name_of(HAND, limit), name)]
         if limit is None:
             found = _times(costs[name], seconds, "case_s")
             bars.append(
