@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import multiprocessing
-import pickle
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 
 from paceline.errors import UsageError
 from paceline.pace.calls import Call, current_listener
-from paceline.pace.slots import OwnSlot, slot
+from paceline.pace.slots import slot
 from tests.pace.stands import turns
 
 
@@ -229,53 +227,3 @@ def test_a_forked_child_has_slots_of_its_own(name: str) -> None:
         child.start()
         assert answer.get(timeout=20) == "inside"
         child.join(20)
-
-
-def _enter(limit: OwnSlot, answer: Any) -> None:
-    with limit:
-        answer.put("inside")
-
-
-def test_slots_of_an_objects_own_are_shared_by_all_who_have_it_on_whatever_loop() -> None:
-    limit, room = OwnSlot("a judge", 2), Room()
-
-    async def call() -> None:
-        async with limit:
-            with room:
-                await asyncio.sleep(0)
-
-    async def calls() -> None:
-        await asyncio.gather(*(call() for _ in range(20)))
-
-    threads = [in_thread(asyncio.run, calls()) for _ in range(2)]
-    for thread in threads:
-        thread.join(30)
-    assert (room.came, room.inside, room.peak) == (40, 0, 2)
-
-
-@pytest.mark.parametrize("other", ["another", "a copy", "one from a pickle"])
-def test_slots_of_an_objects_own_are_nobody_elses(other: str) -> None:
-    limit = OwnSlot("a judge", 1)
-    made: dict[str, Callable[[], OwnSlot]] = {
-        "another": lambda: OwnSlot("a judge", 1),
-        "a copy": lambda: copy.deepcopy(limit),
-        "one from a pickle": lambda: pickle.loads(pickle.dumps(limit)),
-    }
-    room = Room()
-    with limit, made[other](), room:
-        pass
-    assert room.came == 1
-    assert repr(limit) == "<1 slots of a judge's own>"
-
-
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_has_an_objects_own_slots_to_itself() -> None:
-    context = multiprocessing.get_context("fork")
-    answer, limit = context.Queue(), OwnSlot("a judge", 1)
-    with limit:
-        child = context.Process(target=_enter, args=(limit, answer))
-        child.start()
-        assert answer.get(timeout=20) == "inside"
-        child.join(20)
-    with limit:
-        pass

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
+
+from paceline.pace.calls import current_listener
 
 if TYPE_CHECKING:
     from paceline.pace.calls import Call
@@ -88,3 +90,23 @@ class Listening:
             function(*arguments)
         else:
             self.later(function, *arguments)
+
+
+@contextmanager
+def waiting_told() -> Iterator[None]:
+    """Within: whoever listens here is told that nothing is being done.
+
+    Waiting is a call of its own, which is over when the waiting is: what comes then is work, and other calls
+    may be under way meanwhile.
+    """
+    listener = current_listener.get()
+    if listener is None:
+        yield
+        return
+    listener.begun()
+    listener.waiting()
+    try:
+        yield
+    finally:
+        listener.going()
+        listener.ended(None)

@@ -16,15 +16,12 @@ import math
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import TracebackType
 from typing import Final
-from weakref import WeakSet
 
 from paceline.errors import UsageError
-from paceline.pace.calls import current_listener
 from paceline.pace.desk import Desk
+from paceline.pace.listening import waiting_told
 from paceline.pace.messages import Grant, Limits, PoolId, Result
 
 _LEFT: Final = Result()
@@ -39,23 +36,20 @@ class Slot:
         self._pool = PoolId(provider="slot", host="", model=name)
         self._held: deque[tuple[Desk, Grant]] = deque()
         """Of all who are inside through this object. They are alike, so whoever leaves gives any one back."""
-        self._desk()
+        _desks.get(name, n)
 
     def __repr__(self) -> str:
         return f"paceline.slot({self.name!r}, {self.n})"
 
-    def _desk(self) -> Desk:
-        return _desks.get(self.name, self.n)
-
     def __enter__(self) -> None:
-        desk = self._desk()
-        with _waiting():
+        desk = _desks.get(self.name, self.n)
+        with waiting_told():
             grant = desk.acquire_sync(self._pool)
         self._held.append((desk, grant))
 
     async def __aenter__(self) -> None:
-        desk = self._desk()
-        with _waiting():
+        desk = _desks.get(self.name, self.n)
+        with waiting_told():
             grant = await desk.acquire(self._pool)
         self._held.append((desk, grant))
 
@@ -84,27 +78,6 @@ def slot(name: str, n: int) -> Slot:
     return Slot(name, n)
 
 
-class OwnSlot(Slot):
-    """Slots that no name leads to: who shares this object shares them, and nobody else does.
-
-    For what limits itself, such as an evaluator: two of them with one name would be one limit. A copy, and
-    what comes out of a pickle, has slots of its own.
-    """
-
-    def __init__(self, name: str, n: int) -> None:
-        self._known = _Desks()
-        super().__init__(name, n)
-
-    def __repr__(self) -> str:
-        return f"<{self.n} slots of {self.name}'s own>"
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.name, self.n)
-
-    def _desk(self) -> Desk:
-        return self._known.get(self.name, self.n)
-
-
 def _refuse_nonsense(name: object, n: object) -> None:
     if not (isinstance(name, str) and name):
         raise UsageError(
@@ -116,38 +89,9 @@ def _refuse_nonsense(name: object, n: object) -> None:
         )
 
 
-@contextmanager
-def _waiting() -> Iterator[None]:
-    """Tell whoever listens to this attempt that nothing is being done for it."""
-    listener = current_listener.get()
-    if listener is None:
-        yield
-        return
-    # Waiting for a slot is a call of its own, which is over when the block begins: what the block does is
-    # work, and other calls of the attempt may be under way while this one waits.
-    listener.begun()
-    listener.waiting()
-    try:
-        yield
-    finally:
-        listener.going()
-        listener.ended(None)
-
-
 def _desk(n: int) -> Desk:
     # A block may last as long as it likes: its slot is not taken from it.
     return Desk(limits=Limits(window=n), adaptive=False, time_to_live_s=math.inf)
-
-
-_all_desks: Final[WeakSet[_Desks]] = WeakSet()
-
-
-def _renew_all() -> None:
-    for desks in list(_all_desks):
-        desks.renew()
-
-
-os.register_at_fork(after_in_child=_renew_all)
 
 
 class _Desks:
@@ -155,7 +99,6 @@ class _Desks:
 
     def __init__(self) -> None:
         self.renew()
-        _all_desks.add(self)
 
     def renew(self) -> None:
         """Start anew, as a forked child has to: those inside and those in line are its parent's."""
@@ -177,3 +120,4 @@ class _Desks:
 
 
 _desks = _Desks()
+os.register_at_fork(after_in_child=_desks.renew)

@@ -11,6 +11,7 @@ import pytest
 
 from paceline.errors import PoolClosed
 from paceline.evaluators.requirements.hearing import GRACE_S, Heard, Overdue, hear
+from paceline.evaluators.requirements.together import together
 from paceline.pace.calls import Call, current_listener
 from paceline.pace.slots import slot
 from tests.engine.stage import deaf, now, virtually
@@ -20,9 +21,15 @@ def heard(call: Callable[[], Awaitable[Any]], within: float | None = 10.0) -> tu
     """How a call ends, and after how many seconds."""
 
     async def main() -> tuple[Heard, float]:
-        return await hear(call, within=within), now()
+        return await alone(call, within), now()
 
     return virtually(main)
+
+
+async def alone(call: Callable[[], Awaitable[Any]], within: float | None) -> Heard:
+    """In a task of its own, which may be left behind."""
+    (found,) = await together([lambda leave: hear(call, within=within, leave=leave)])
+    return found
 
 
 def test_what_a_call_returns_is_handed_over() -> None:
@@ -121,7 +128,7 @@ def test_a_slot_inside_of_a_call_is_waiting() -> None:
             await asyncio.sleep(8)
 
     async def main() -> list[Heard]:
-        return await asyncio.gather(*(hear(call, within=10) for _ in range(4)))
+        return await together([lambda leave: hear(call, within=10, leave=leave)] * 4)
 
     assert virtually(main) == [Heard(None)] * 4
 
@@ -164,7 +171,7 @@ def test_whoever_listens_to_the_whole_is_told_of_each_call_and_its_tape_is_found
 
     async def main() -> None:
         current_listener.set(parent)
-        await hear(call, within=None)
+        await alone(call, None)
         assert current_listener.get() is parent
 
     virtually(main)
@@ -215,7 +222,7 @@ def test_a_cancellation_of_ours_ends_the_call_and_is_passed_on() -> None:
             ended.append(now())
 
     async def main() -> float:
-        task = asyncio.ensure_future(hear(call, within=None))
+        task = asyncio.ensure_future(alone(call, None))
         await asyncio.sleep(2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

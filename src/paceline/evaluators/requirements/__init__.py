@@ -3,6 +3,7 @@
     given       what a requirement is, and how a list of them is read
     calling     how a scorer of the user's is called, and what it says is read
     hearing     one call, under a deadline that stands still while the call waits for a limit
+    together    calls side by side, until each has ended or was left behind
     checking    all of them: at once, within a limit, each verdict on record by itself
     judging     the built-in judge, a model
     choosing    which of them is asked, from the arguments

@@ -4,37 +4,39 @@
                requirement 2 ├──▶ all fulfilled? ──▶ confirm_coverage
                ...           ┘
 
-Each call takes a place where there is a limit, and its verdict goes on record as soon as it is there. What is
-on record already takes no place and is not asked for. A call that fails is data about its requirement; what
-is raised here breaks a promise of ours, or of whoever wants this gone.
+Each call takes its turn where there is a limit, and its verdict goes on record as soon as it is there. What
+is on record already takes no turn and is not asked for. A call that fails is data about its requirement;
+what is raised here breaks a promise of ours, or is of whoever wants this gone.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from paceline import values
 from paceline.evaluators.requirements.calling import ANSWER, CONTEXT, Seen, verdict_of
 from paceline.evaluators.requirements.given import Requirement
-from paceline.evaluators.requirements.hearing import Heard, hear
+from paceline.evaluators.requirements.hearing import Heard, Leave, hear
 from paceline.evaluators.requirements.results import (
     COVERAGE,
     RequirementResult,
     RequirementScores,
     Verdict,
 )
+from paceline.evaluators.requirements.together import together
 from paceline.evaluators.verdicts import concluded, current_verdicts, digest_of
 from paceline.evaluators.wording import error_in_words
+from paceline.pace.turns import Turns
 
-ResultT = TypeVar("ResultT")
+SaidT = TypeVar("SaidT")
+Ask: TypeAlias = Callable[[Leave], Coroutine[Any, Any, SaidT | Heard]]
+"""A call that is ready to be made in a task of its own."""
 
-NO_LIMIT: Final = nullcontext()
 _SHOWN: Final = frozenset({ANSWER, "expected_output", "inputs", "metadata", "review"})
 """What decides a verdict, of all that may be seen; the rest is about the attempt, or in the digest anyway."""
 
@@ -74,8 +76,8 @@ class Checks:
     """Looks at the answer first."""
     confirm: Function | None = None
     """Says whether requirements that are all fulfilled are enough."""
-    places: AbstractAsyncContextManager[object] = NO_LIMIT
-    """Entered around each call."""
+    turns: Turns | None = None
+    """Taken for each call; None: as many at once as there are."""
     timeout: float | None = None
     """Seconds of work for each call."""
 
@@ -94,10 +96,9 @@ class _NotKept(Exception):
 class _Failed(Exception):
     """A call has failed: not a verdict, so it does not go on record."""
 
-    def __init__(self, heard: Heard, error: BaseException) -> None:
+    def __init__(self, heard: Heard) -> None:
         super().__init__(heard)
         self.heard = heard
-        self.error = error
 
 
 async def check(requirements: Sequence[Requirement], checks: Checks, seen: Seen) -> RequirementScores:
@@ -116,10 +117,6 @@ async def check(requirements: Sequence[Requirement], checks: Checks, seen: Seen)
     return RequirementScores(results=results, review=review, coverage=coverage)
 
 
-def _as_it_is(returned: Any) -> Any:
-    return returned
-
-
 class _Calls:
     """The calls about one answer."""
 
@@ -133,72 +130,84 @@ class _Calls:
         """What `before` returns; from the record, where it is there, as the value that it was."""
         fresh: list[Any] = []
 
-        async def conclude() -> Review:
-            fresh.append(await self._call(before, self.seen))
-            raw = values.encode(fresh[0])
+        def read(returned: object) -> Review:
+            fresh.append(returned)
+            raw = values.encode(returned)
             if values.is_lossy(raw):
                 raise _NotKept
             return Review(msgspec.json.decode(raw))
 
-        try:
-            kept = await self._kept("before", before, self._digest(before), conclude, Review)
-        except _Failed as failed:
-            raise failed.error from None
-        except _NotKept:
+        ask = partial(self._ask, "before", before, self.seen, self._digest(before), Review, read)
+        (answer,) = await together([ask])
+        if fresh:
             return fresh[0]
-        return fresh[0] if fresh else values.decode(msgspec.json.encode(kept.value), strict=True)
+        if isinstance(answer, Review):
+            return values.decode(msgspec.json.encode(answer.value), strict=True)
+        assert answer.error is not None
+        raise answer.error
 
     async def all_of(self, requirements: Sequence[Requirement]) -> tuple[RequirementResult, ...]:
         """A result for each, in their order. A text that is there twice is asked about once."""
         asked = {each.text: each for each in reversed(requirements)}
         distinct = [each for each in requirements if asked[each.text] is each]
-        answers = await _together([self._verdict(each) for each in distinct])
+        answers = await together([self._verdict(each) for each in distinct])
         found = {each.text: answer for each, answer in zip(distinct, answers, strict=True)}
         return tuple(_result(each.id, each.text, found[each.text]) for each in requirements)
+
+    def _verdict(self, requirement: Requirement) -> Ask[Verdict]:
+        scorer, text = self._checks.scorer, requirement.text
+        seen, digest = {**self.seen, "requirement": text}, self._digest(scorer, text)
+        return partial(self._ask, requirement.part, scorer, seen, digest, Verdict, verdict_of)
 
     async def coverage(self, confirm: Function, results: tuple[RequirementResult, ...]) -> RequirementResult:
         """Whether the requirements that are fulfilled are enough."""
         digest = self._digest(confirm, *(result.text for result in results))
-        answer = await self._concluded(COVERAGE, confirm, {**self.seen, "results": results}, digest)
+        seen = {**self.seen, "results": results}
+        (answer,) = await together([partial(self._ask, COVERAGE, confirm, seen, digest, Verdict, verdict_of)])
         return _result(COVERAGE, ENOUGH, answer)
 
-    async def _verdict(self, requirement: Requirement) -> Verdict | Heard:
-        scorer, text = self._checks.scorer, requirement.text
-        seen = {**self.seen, "requirement": text}
-        return await self._concluded(requirement.part, scorer, seen, self._digest(scorer, text))
-
-    async def _concluded(self, part: str, function: Function, seen: Seen, digest: str) -> Verdict | Heard:
-        async def conclude() -> Verdict:
-            verdict: Verdict = await self._call(function, seen, read=verdict_of)
-            return verdict
-
-        try:
-            return await self._kept(part, function, digest, conclude, Verdict)
-        except _Failed as failed:
-            return failed.heard
-
-    async def _kept(
+    async def _ask(
         self,
         part: str,
         function: Function,
+        seen: Seen,
         digest: str,
-        conclude: Callable[[], Awaitable[ResultT]],
-        kind: type[ResultT],
-    ) -> ResultT:
-        # Who says nothing of its version may be another by the time a run is scored again.
-        of_this_run = function.version is None
-        return await concluded(part, digest, conclude, kind, of_this_run=of_this_run)
+        kind: type[SaidT],
+        read: Callable[[Any], SaidT],
+        leave: Leave,
+    ) -> SaidT | Heard:
+        """What a function says, on record already or in one call in its turn; or how that call has failed."""
 
-    async def _call(self, function: Function, seen: Seen, read: Callable[[Any], Any] = _as_it_is) -> Any:
-        """What is read in the answer of one call, in its place; `_Failed` however it has failed."""
-
-        async def call() -> Any:
+        async def call() -> SaidT:
             return read(await function(seen))
 
-        async with self._checks.places:
-            heard = await hear(call, within=self._checks.timeout)
+        async def conclude() -> SaidT:
+            said: SaidT = await self._call(call, leave)
+            return said
+
+        # Who says nothing of its version may be another by the time a run is scored again.
+        of_this_run = function.version is None
+        try:
+            return await concluded(part, digest, conclude, kind, of_this_run=of_this_run)
+        except _Failed as failed:
+            return failed.heard
+
+    async def _call(self, call: Callable[[], Awaitable[Any]], leave: Leave) -> Any:
+        turns = self._checks.turns
+        turn = await turns.take() if turns is not None else None
+
+        def left(heard: Heard) -> None:
+            if turn is not None:
+                turn.give_back()
+            leave(heard)
+
+        try:
+            heard = await hear(call, within=self._checks.timeout, leave=left)
+        finally:
+            if turn is not None:
+                turn.give_back()
         if heard.error is not None:
-            raise _Failed(heard, heard.error)
+            raise _Failed(heard)
         return heard.returned
 
     def _digest(self, function: Function, *about: str) -> str:
@@ -218,17 +227,6 @@ class _Calls:
             wanted = _SHOWN
         seen = self.seen
         return [(name, values.content_hash(values.encode(seen[name]))) for name in sorted(wanted)]
-
-
-async def _together(calls: Sequence[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
-    """What each of them returns, in their order, whichever is done first."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(call) for call in calls]
-    except BaseExceptionGroup as broken:
-        # None of them raises what a scorer has raised: this is the record that cannot be written, say.
-        raise broken.exceptions[0] from None
-    return [task.result() for task in tasks]
 
 
 def _result(name: str, text: str, answer: Verdict | Heard) -> RequirementResult:
@@ -252,4 +250,4 @@ def _result(name: str, text: str, answer: Verdict | Heard) -> RequirementResult:
     )
 
 
-__all__ = ["NO_LIMIT", "Checks", "Function", "check"]
+__all__ = ["Checks", "Function", "check"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from paceline.errors import UsageError
 from paceline.evaluators.requirements.calling import ANSWER, ByName, by_name
-from paceline.evaluators.requirements.checking import NO_LIMIT, Checks, Function
+from paceline.evaluators.requirements.checking import Checks, Function
 from paceline.evaluators.wording import brief
-from paceline.pace.slots import OwnSlot
+from paceline.pace.turns import Turns
 
 if TYPE_CHECKING:
     from paceline.models import Model
@@ -37,7 +36,7 @@ class Choice:
     settings: Mapping[str, Any]
     sees: frozenset[str]
     """What a judge is shown."""
-    places: AbstractAsyncContextManager[object]
+    turns: Turns | None
     timeout: float | None
 
     @property
@@ -66,7 +65,7 @@ class Choice:
                 confirm = CoverageJudge(model=model, settings=settings)
         assert scorer is not None
         return Checks(
-            scorer=scorer, before=self.before, confirm=confirm, places=self.places, timeout=self.timeout
+            scorer=scorer, before=self.before, confirm=confirm, turns=self.turns, timeout=self.timeout
         )
 
 
@@ -105,7 +104,7 @@ def choice_of(
         model=model,
         settings=dict(model_settings or {}),
         sees=frozenset({ANSWER, *(name for name, is_seen in sees.items() if is_seen)}),
-        places=_places(max_concurrency),
+        turns=_turns(max_concurrency),
         timeout=_seconds(timeout),
     )
 
@@ -116,15 +115,15 @@ def _confirm(given: object) -> ByName | bool:
     return by_name(given, role="confirm_coverage", about=("answer", "results"))
 
 
-def _places(limit: object) -> AbstractAsyncContextManager[object]:
+def _turns(limit: object) -> Turns | None:
     if limit is None:
-        return NO_LIMIT
+        return None
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise UsageError(
             f"max_concurrency={brief(limit)} for requirements",
             hint="how many calls may be in flight at once, 1 or more; None for as many as there are",
         )
-    return OwnSlot("requirements", limit)
+    return Turns(limit)
 
 
 def _seconds(given: object) -> float | None:

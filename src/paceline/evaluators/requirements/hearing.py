@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from paceline.errors import PaceError
 from paceline.pace.calls import Listener, current_listener
@@ -40,51 +39,55 @@ class Heard:
     run is ending."""
 
 
-async def hear(call: Callable[[], Awaitable[Any]], *, within: float | None) -> Heard:
-    """Make a call, and say how it has ended. Raises only when this is cancelled itself."""
-    clock = _Clock(within)
-    context = copy_context()
-    context.run(current_listener.set, clock)
-    task = asyncio.get_running_loop().create_task(_contained(call), context=context)
-    task.add_done_callback(clock.ring)
+Leave: TypeAlias = Callable[[Heard], None]
+"""Told, instead of whoever waits for the task of a call, that it is left behind."""
+
+
+async def hear(call: Callable[[], Awaitable[Any]], *, within: float | None, leave: Leave) -> Heard:
+    """Make a call, and say how it has ended. Raises only when this is cancelled itself.
+
+    Has to have a task of its own: that is what is cancelled at the deadline, and left behind if it does not
+    listen. A second task for the call would start when all others have been made ready, and not at once.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    clock = _Clock(within, task, leave)
+    before = current_listener.set(clock)
+    returned: Any = None
+    error: BaseException | None = None
     clock.start()
     try:
-        # Not for the task itself: one that has been left behind goes on, and nobody waits for it.
-        await clock.rung
-        if task.done():
-            returned, error = task.result()
-            away = error is not None and (clock.turned_away or isinstance(error, PaceError))
-            return Heard(returned, error, away)
-        return Heard(error=Overdue(f"it took longer than {within:g} s"))
-    finally:
-        clock.stop()
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task}, timeout=GRACE_S)
-
-
-async def _contained(call: Callable[[], Awaitable[Any]]) -> tuple[Any, BaseException | None]:
-    """A task must not end with `SystemExit` or `KeyboardInterrupt`: asyncio would stop its loop."""
-    try:
-        return await call(), None
-    except BaseException as error:
-        return None, error
+        returned = await call()
+    except GeneratorExit:
+        raise  # the loop is gone, and whoever throws this away does so in some context of its own
+    except BaseException as raised:
+        error = raised
+    clock.stop()
+    current_listener.reset(before)
+    if clock.late:
+        if task.uncancel():
+            raise asyncio.CancelledError  # somebody else's, who wants this gone too
+        return clock.too_late()
+    if isinstance(error, asyncio.CancelledError) and task.cancelling():
+        raise error
+    return Heard(returned, error, error is not None and (clock.turned_away or isinstance(error, PaceError)))
 
 
 class _Clock(Listening):
     """The time that is left to a call; a listener, which passes all that it is told on to the one before."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, task: asyncio.Task[Any], leave: Leave) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._live = self._waiting = 0
         self.all_wait = False
         self._parent: Listener | None = current_listener.get()
-        self._left = seconds
+        self._seconds = self._left = seconds
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
-        self.rung: asyncio.Future[None] = self._loop.create_future()
-        """Done when the call is over, or its time is."""
+        self._task = task
+        self._leave = leave
+        self.late = False
         self.turned_away = False
 
     @property
@@ -93,33 +96,37 @@ class _Clock(Listening):
         tape: Tape | None = getattr(self._parent, "tape", None)
         return tape
 
+    def too_late(self) -> Heard:
+        """How a call has ended that had no time left."""
+        return Heard(error=Overdue(f"it took longer than {self._seconds:g} s"))
+
     def start(self) -> None:
         """Let the time run, unless all calls wait."""
         if self._left is not None and self._timer is None and not self.all_wait:
             self._since = self._loop.time()
-            self._timer = self._loop.call_later(self._left, self.ring)
+            self._timer = self._loop.call_later(self._left, self._over)
 
     def stop(self) -> None:
         """Let it run no more, for good."""
-        self._hold()
-        self._left = None
+        if self._timer is not None:
+            self._timer.cancel()
+        self._left = self._timer = None
 
     def turned(self) -> None:
-        if self.all_wait:
-            self._hold()
-        else:
+        if not self.all_wait:
             self.start()
-
-    def _hold(self) -> None:
-        if self._timer is not None and self._left is not None:
+        elif self._timer is not None and self._left is not None:
             self._timer.cancel()
             self._timer = None
             self._left = max(0.0, self._left - (self._loop.time() - self._since))
 
-    def ring(self, _task: object = None) -> None:
-        """Wake whoever waits for the call to end."""
-        if not self.rung.done():
-            self.rung.set_result(None)
+    def _over(self) -> None:
+        self.late, self._left = True, None
+        self._task.cancel()
+        self._timer = self._loop.call_later(GRACE_S, self._deaf)
+
+    def _deaf(self) -> None:
+        self._leave(self.too_late())
 
     # Passed on
 
@@ -146,4 +153,4 @@ class _Clock(Listening):
         super().ended(call)
 
 
-__all__ = ["Heard", "Overdue", "hear"]
+__all__ = ["GRACE_S", "Heard", "Leave", "Overdue", "hear"]
