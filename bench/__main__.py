@@ -21,6 +21,7 @@ PROGRAMS = (
     "startup",
     "statistics",
     "million",
+    "html",
     "sim",
     "pace",
     "warm",
