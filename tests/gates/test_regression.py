@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from paceline.journal.records import Key
 from paceline.report import Report
 from tests.report.journals import Lines, begin, ended, failed, manifest, no, run, scored, yes
 
+NUMBERS = itertools.count()
+
 
 def ends(**cases: str) -> Report[Any, Any, Any]:
     """A run whose cases end so: `yes`, `no`, `crash`, `mute` (nothing asserted), or are `open`."""
@@ -29,7 +32,8 @@ def ends(**cases: str) -> Report[Any, Any, Any]:
         elif how != "open":
             said = {"yes": [yes()], "no": [no()], "mute": []}[how]
             lines.append(scored(name, *said))
-    return Report.read(Lines(run("Equals"), *lines, manifest(len(cases)), ended()))
+    opening = run("Equals", run_id=f"r{next(NUMBERS)}")
+    return Report.read(Lines(opening, *lines, manifest(len(cases)), ended()))
 
 
 def many(**counts: int) -> dict[str, str]:
@@ -87,16 +91,21 @@ def test_without_a_key_in_common_nothing_is_known_and_that_is_red() -> None:
     assert regression(ends(a="mute"), ends(a="mute")).verdict == "red"
 
 
+def test_a_run_that_is_held_against_itself_proves_nothing() -> None:
+    found = ends(a="yes")
+    assert regression(found, found).verdict == "red"
+
+
 def test_a_baseline_that_is_not_whole_is_none() -> None:
     assert regression(ends(a="yes"), ends(a="yes", b="open")).verdict == "red"
 
 
 def test_repeats_of_one_case_count_as_one_case() -> None:
-    def ended_so(passed: bool) -> Baseline:
+    def ended_so(run_id: str, *, passed: bool) -> Baseline:
         keys = {Key("a", repeat): passed for repeat in range(20)}
-        return Baseline(suite="s", run_id="r", passed={**keys, Key("b"): True})
+        return Baseline(suite="s", run_id=run_id, passed={**keys, Key("b"): True})
 
-    found = held_against(ended_so(True), ended_so(False), 0.95)
+    found = held_against(ended_so("r1", passed=True), ended_so("r2", passed=False), 0.95)
     assert found.verdict == "green", "one case that got worse proves nothing, however often it is repeated"
     assert found.value == pytest.approx(-20 / 21)
 
@@ -108,7 +117,7 @@ def test_repeats_of_one_case_count_as_one_case() -> None:
 )
 def test_the_verdict_is_red_only_where_fewer_pass(pairs: list[tuple[bool | None, bool | None]]) -> None:
     sides = [
-        Baseline(suite="s", run_id="r", passed={Key(str(n)): pair[side] for n, pair in enumerate(pairs)})
+        Baseline(suite="s", run_id=f"r{side}", passed={Key(str(n)): p[side] for n, p in enumerate(pairs)})
         for side in (0, 1)
     ]
     found = held_against(sides[0], sides[1], 0.95)

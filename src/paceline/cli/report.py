@@ -107,10 +107,9 @@ def _write_html(report: Report[Any, Any, Any], output: Path | None, *, open_it: 
 def _chosen(report: Report[Any, Any, Any], case: str | None) -> Iterator[Row]:
     """The rows of one case, or all that did not pass."""
     from paceline.errors import UsageError
-    from paceline.report.failing import failing_rows
 
     if case is None:
-        return failing_rows(report)
+        return iter(report.not_passed)
     rows: Iterable[Row] = chain(report.cases, report.failures)
     found = [row for row in rows if case in (row.key.case, row.name)]
     if not found:

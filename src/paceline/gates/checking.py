@@ -19,7 +19,7 @@ from paceline.gates.regression import held_against
 from paceline.gates.rules import Rule, Rules, rules_from, rules_written
 from paceline.gates.verdict import SHOWN_FAILING, Failing, Finding, State, Verdict
 from paceline.journal.records import WITHIN
-from paceline.report.failing import failing_rows, why_not
+from paceline.report.failing import why_not
 from paceline.report.report import Report
 from paceline.report.text import counted, dollars, number, percent, seconds
 from paceline.statistics.interval import CONFIDENCE
@@ -234,7 +234,7 @@ def _judges(report: Report[Any, Any, Any]) -> Finding:
 
 def _failing(report: Report[Any, Any, Any], shown: int | None) -> tuple[tuple[Failing, ...], int]:
     def told() -> Iterator[Failing]:
-        for row in islice(failing_rows(report), shown):
+        for row in islice(report.not_passed, shown):
             yield Failing(key=str(row.key), outcome=row.outcome, why=why_not(row))
 
     figures = report.figures

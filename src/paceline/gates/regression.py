@@ -23,6 +23,8 @@ _SEED: Final = 0
 
 def held_against(baseline: Baseline, now: Baseline, confidence: float) -> Finding:
     """Whether a run is worse than its baseline."""
+    if baseline.run_id == now.run_id:
+        return _unknown(f"the baseline is this very run, {now.run_id}, and nothing is worse than itself")
     if not baseline.whole:
         return _unknown(f"the baseline {baseline.run_id} is not whole: keys of it have not come to an end")
     shared = [key for key in baseline.passed if key in now.passed]

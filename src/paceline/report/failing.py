@@ -1,24 +1,13 @@
-"""What has not passed: the rows, and what was against each of them, in a line."""
+"""Why a case has not passed: what was against it, in a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Final
 
 from paceline.report.rows import ReportCaseFailure, Row
 
-if TYPE_CHECKING:
-    from paceline.report.report import Report
-
-_MOST: int = 200
+_MOST: Final = 200
 """Characters of each thing that was against a case."""
-
-
-def failing_rows(report: Report[Any, Any, Any]) -> Iterator[Row]:
-    """Every key that came to an end and has not passed: first those with an output, then those without."""
-    rows: Iterable[Row] = chain(report.cases, report.failures)
-    return (row for row in rows if row.passed is False)
 
 
 def why_not(row: Row) -> str:
@@ -39,4 +28,4 @@ def _line(text: str) -> str:
     return " ".join(text[: 20 * _MOST].split())[:_MOST]
 
 
-__all__ = ["failing_rows", "why_not"]
+__all__ = ["why_not"]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from paceline.report.failing import failing_rows, why_not
+from paceline.report.failing import why_not
 from paceline.report.figures import Figures
 from paceline.report.overview import lines_of, said_interval
 from paceline.report.text import clean, counted, number, percent
@@ -141,9 +141,7 @@ def _not_passed(report: Report[Any, Any, Any], figures: Figures) -> Iterator[str
         return
     yield "### Not passed"
     yield ""
-    rows = (
-        [shown(str(row.key)), row.outcome, shown(why_not(row), limit=200)] for row in failing_rows(report)
-    )
+    rows = ([shown(str(row.key)), row.outcome, shown(why_not(row), limit=200)] for row in report.not_passed)
     yield from table(("Case", "Outcome", "Why"), rows, of=count, things="cases that have not passed")
 
 

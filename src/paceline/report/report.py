@@ -37,7 +37,7 @@ from paceline.report.reading import Reader, Rows
 from paceline.report.reckoning import expected_keys, figures_of, tries_of
 from paceline.report.results import WITH_OUTPUT
 from paceline.report.rows import ReportCase, ReportCaseFailure, Row
-from paceline.report.table import CODES_WITH_OUTPUT, OPEN, Table, fold
+from paceline.report.table import CODES_WITH_OUTPUT, NOT_PASSED, OPEN, UNSCORED, Table, fold
 from paceline.report.terminal import Shown, render, show
 from paceline.statistics.repeats import Chance, average, pass_at_k, pass_hat_k
 
@@ -124,6 +124,16 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
         no_failure = CODES_WITH_OUTPUT | {OPEN}
         codes = enumerate(self._table.outcome)
         return self._rows(array("I", (row for row, code in codes if code not in no_failure)))
+
+    @cached_property
+    def not_passed(self) -> Sequence[Row]:
+        """Every key that came to an end and has not passed, in the order they were begun.
+
+        What was scored without any assertion is not among them.
+        """
+        table = self._table
+        rows = (row for row, code in enumerate(table.outcome) if code != OPEN)
+        return self._rows(array("I", (row for row in rows if table.verdict[row] in (NOT_PASSED, UNSCORED))))
 
     @cached_property
     def open_keys(self) -> Sequence[Key]:
