@@ -16,7 +16,7 @@ import paceline
 from paceline.errors import UsageError
 from paceline.evaluators import RequirementScores, score_requirements
 from paceline.evaluators.verdicts import current_verdicts
-from tests.engine.stage import now, virtually
+from tests.engine.stage import deaf, now, virtually
 from tests.evaluators.requirements.scorers import Scorer, as_in_a_loop, in_a_loop
 from tests.evaluators.test_verdicts import Kept
 
@@ -184,6 +184,18 @@ def test_a_place_is_free_again_however_a_call_ends() -> None:
     scorer = Scorer(said, seconds={"c": 1e9})
     found, _ = scored(["a", "b", "c", "d"], scorer, max_concurrency=1, timeout=5)
     assert [each.status for each in found.results] == ["unchecked"] * 3 + ["fulfilled"]
+
+
+def test_a_call_that_does_not_listen_is_left_behind_and_its_place_is_free() -> None:
+    async def check(answer: str, requirement: str) -> bool:
+        if requirement == "a":
+            await deaf(1_000)
+        return True
+
+    kept = Recorder()
+    found = recorded(kept, ["a", "b"], check, max_concurrency=1, timeout=5)
+    assert [each.status for each in found.results] == ["unchecked", "fulfilled"]
+    assert kept.parts == ["requirement: b"], "an answer that came too late is no verdict"
 
 
 # Cancellation
