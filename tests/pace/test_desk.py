@@ -501,7 +501,7 @@ def test_a_pool_that_closes_twice_is_told_of_once_and_the_listener_may_ask_the_d
 def test_a_refused_key_is_said_to_be_that() -> None:
     desk = desk_with(Clock(), window=1)
     desk.settle(desk.acquire_sync(POOL), Result(outcome="fatal", cause="auth"))
-    with pytest.raises(PoolClosed, match=r"the key is refused$") as refused:
+    with pytest.raises(PoolClosed, match=r"(?m)the key is refused$") as refused:
         desk.acquire_sync(POOL)
     assert refused.value.hint.startswith("set a key")
 
