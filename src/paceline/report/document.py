@@ -21,7 +21,11 @@ from paceline.report.figures import (
 )
 from paceline.report.spending import TOKENS, Amount, Spending
 
+FORMAT: Final = 1
+"""Of the document: it changes when a key goes, or means something else."""
+
 KEYS: Final[dict[str, str]] = {
+    "format": "version of this document, 1: it changes when a key goes or means something else",
     "pass_rate": "passed / (expected − unasserted): failures, open and never begun cases count as not passed",
     "pass_rate_interval": "95 % interval of pass_rate: low, high, confidence, and n, the independent "
     "observations behind it (by the spread between cases where these repeat); null while keys are not run",
@@ -128,6 +132,7 @@ def document(
     """Plain data: numbers, strings, lists, dicts with string keys, None."""
     evaluators = figures.evaluators
     return {
+        "format": FORMAT,
         **_passing(figures),
         **_counts(figures),
         **_times(figures),
