@@ -28,7 +28,7 @@ check: dev
 	$(PY) -m mypy
 
 test: check
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup --max-worker-restart 0
 
 format: dev
 	$(PY) -m ruff check --fix --exit-zero .

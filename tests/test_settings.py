@@ -251,10 +251,9 @@ def test_an_unknown_variable_is_a_warning_and_names_what_was_meant(tmp_path: Pat
 
 
 def test_a_bad_value_of_a_variable_or_a_flag_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(
-        SettingsError, match=r"^PACELINE_REPEAT: repeat is 'x', and wants a whole number from 1 up$"
-    ):
+    with pytest.raises(SettingsError) as refused:
         settings_in(tmp_path, environ={"PACELINE_REPEAT": "x"})
+    assert str(refused.value) == "PACELINE_REPEAT: repeat is 'x', and wants a whole number from 1 up"
     with pytest.raises(SettingsError, match=r"^flag --repeat: repeat is '0'"):
         settings_in(tmp_path, flags={"repeat": "0"})
 

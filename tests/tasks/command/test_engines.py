@@ -178,9 +178,12 @@ def test_a_killed_run_leaves_no_container(elsewhere: Path, engine: FakeEngine) -
 @pytest.mark.slow
 def test_what_nobody_was_left_to_remove_the_resume_does(elsewhere: Path, engine: FakeEngine) -> None:
     process = started(elsewhere, engine, there=3)
-    watching = _all_below(process.pid)
-    for pid in (process.pid, *watching):
-        os.kill(pid, signal.SIGKILL)
+    os.kill(process.pid, signal.SIGSTOP)
+    everyone = (process.pid, *_all_below(process.pid))
+    # All stand still before the first is gone, or those who watch it would have time to clear away.
+    for how in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in everyone:
+            os.kill(pid, how)
     process.wait()
     assert len(engine.running()) == 3
     (elsewhere / "go").touch()
