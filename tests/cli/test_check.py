@@ -89,6 +89,16 @@ def test_a_suite_in_yaml_has_rules_too_and_a_mistake_has_its_line(shell: Shell, 
     assert "suite.yaml:4: there is no figure 'passrate'; did you mean pass_rate?" in ended.stderr
 
 
+def test_the_rules_of_a_run_hold_for_its_new_scores(shell: Shell, guarded: Path) -> None:
+    shell.types("run", "guarded.py", "-q", "-o", "runs/x/first")
+    shell.types("rescore", "first", "-q", "-o", "runs/x/second", "--evaluator", "Equals: 4")
+    assert shell.types("check", "first").exit_code == 0
+    assert shell.types("check", "second").exit_code == 1
+    shell.write("lax.py", "from doubles import dataset, task\ncheck = {'min': {'pass_rate': 0.1}}\n")
+    shell.types("rescore", "first", "-q", "-o", "runs/x/third", "--suite", "lax.py")
+    assert "pass_rate >= 10.0%" in shell.types("check", "third").stdout
+
+
 # Run and check -----------------------------------------------------------------------------------------
 
 

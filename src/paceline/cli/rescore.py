@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -121,4 +121,6 @@ def _job(call: Call) -> tuple[Job, Effective]:
         suite=None if suite is None else lambda: cases_of(suite),
         warn=lambda note: warn(f"warning: {note}"),
     )
+    if suite is not None:
+        job = replace(job, check=suite.rules().written())
     return job, chosen

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -68,6 +69,8 @@ class Stock(NamedTuple):
     """Whether a simulated provider has given any of the answers."""
     judge_model: str | None = None
     """The model that judged where no other was named, if the run had that as a setting."""
+    check: Mapping[str, Any] = MappingProxyType({})
+    """The rules that the run had: they hold for its new scores too."""
 
 
 def rescoring_job(
@@ -111,6 +114,7 @@ def rescoring_job(
         options=replace(options, judge_model=options.judge_model or stock.judge_model),
         command=list(command),
         rescored_from=str(Path(path).absolute()),
+        check=stock.check,
     )
 
 
@@ -182,6 +186,7 @@ def _stock_of_run(
         repeat=run.repeat,
         simulated=figures.is_simulated,
         judge_model=run.settings.get("judge_model"),
+        check=run.check,
     )
 
 
