@@ -34,6 +34,14 @@ def test_a_device_stays_one() -> None:
     assert Path(os.devnull).is_char_device()
 
 
+def test_a_pipe_is_written_to_by_its_name() -> None:
+    reading, writing = os.pipe()
+    write_whole(Path(f"/dev/fd/{writing}"), b"text")
+    assert os.read(reading, 100) == b"text"
+    os.close(reading)
+    os.close(writing)
+
+
 def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for place in (tmp_path / "no" / "file", tmp_path / "folder"):

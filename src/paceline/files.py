@@ -17,8 +17,8 @@ def write_whole(path: Path, content: bytes) -> None:
     place = Path(os.path.realpath(path))
     beside = place.with_name(f".{place.name[:100]}.{os.getpid()}.tmp")
     try:
-        if place.exists() and not place.is_file():
-            place.write_bytes(content)  # a device is not to be replaced by a file
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)  # a device or a pipe is not to be replaced by a file
             return
         with beside.open("wb") as file:
             file.write(content)
