@@ -37,6 +37,7 @@ ROOMS = (
     "ramp",
     "calibration",
     "suite",
+    "comparison",
     "gates",
     "conduct",
     "progress",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from paceline.api import Dataset, evaluate, evaluate_sync, rescore, verify
+    from paceline.comparison import Comparison, compare
     from paceline.dataset.case import Case
     from paceline.delivery import RunInterrupted
     from paceline.engine.events import (
@@ -55,6 +56,7 @@ __all__ = [
     "CaseLifecycle",
     "CaseStarted",
     "CommandTask",
+    "Comparison",
     "Dataset",
     "Draining",
     "EvalResult",
@@ -75,6 +77,7 @@ __all__ = [
     "Warned",
     "aevaluate",
     "check",
+    "compare",
     "evaluate",
     "evaluate_sync",
     "increment_eval_metric",
@@ -98,6 +101,7 @@ _HOMES = {
     "CaseLifecycle": "paceline.engine.lifecycle",
     "CaseStarted": "paceline.engine.events",
     "CommandTask": "paceline.tasks.command",
+    "Comparison": "paceline.comparison",
     "HttpTask": "paceline.tasks.http",
     "Dataset": "paceline.api",
     "Draining": "paceline.engine.events",
@@ -118,6 +122,7 @@ _HOMES = {
     "Warned": "paceline.engine.events",
     "aevaluate": "paceline.standalone",
     "check": "paceline.gates",
+    "compare": "paceline.comparison",
     "evaluate": "paceline.api",
     "evaluate_sync": "paceline.api",
     "increment_eval_metric": "paceline.tasks",

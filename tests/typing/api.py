@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import anthropic
 import httpx
@@ -23,6 +23,7 @@ from paceline import (
     CaseLifecycle,
     CaseStarted,
     CommandTask,
+    Comparison,
     Dataset,
     Draining,
     EvalResult,
@@ -43,6 +44,7 @@ from paceline import (
     Warned,
     aevaluate,
     check,
+    compare,
     evaluate,
     evaluate_sync,
     increment_eval_metric,
@@ -352,3 +354,11 @@ def judge_with_a_model(case: Case[str, str, str]) -> None:
     cascade = Cascade(EqualsExpected(), named, evaluation_name="right")
     Dataset(cases=[case], evaluators=[scored, called, cascade, Pairwise("It is better.", passes="tie")])
     LLMJudge("It is right.", votes="3")  # type: ignore[arg-type]
+
+
+def compare_two(before: Report[Any, Any, Any]) -> None:
+    compared = compare(before, "runs/after", lower=["distance"])
+    assert_type(compared, Comparison)
+    compared.print()
+    assert_type(compared.to_dict(), dict[str, Any])
+    assert_type(compared.pairs[0].metric("pass_rate").verdict, Literal["better", "worse", "cannot tell"])

@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "rescore": "Score stored outputs again, without running the task.",
     "report": "Show what a run has found.",
     "check": "Hold a run against rules: green or red.",
+    "compare": "Hold runs against each other, case by case.",
     "calibrate": "Hold a judge against what people have said.",
     "ramp": "Find out how many calls at a time a provider bears.",
     "verify": "Audit the record of a run.",

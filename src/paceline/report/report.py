@@ -37,6 +37,7 @@ from paceline.report.reading import Reader, Rows
 from paceline.report.reckoning import expected_keys, figures_of, tries_of
 from paceline.report.results import WITH_OUTPUT
 from paceline.report.rows import ReportCase, ReportCaseFailure, Row
+from paceline.report.sightings import Sighting, sightings
 from paceline.report.table import CODES_WITH_OUTPUT, NOT_PASSED, OPEN, UNSCORED, Table, fold
 from paceline.report.terminal import Shown, render, show
 from paceline.statistics.repeats import Chance, average, pass_at_k, pass_hat_k
@@ -264,6 +265,10 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
             if line.outcome in WITH_OUTPUT or line.outcome == "timeout":
                 seconds.setdefault(Key(key.case, variant=key.variant), []).append(line.seconds)
         return {key: median(each) for key, each in seconds.items()}
+
+    def sightings(self) -> Iterator[Sighting]:
+        """What is on record of each key that was begun, in plain values: what comparisons are made from."""
+        return sightings(self._source, self._table)
 
     def _outcomes(self) -> Iterator[tuple[Key, OutcomeLine]]:
         """The outcomes that count, in one pass over the journal: looking each up would be slow."""

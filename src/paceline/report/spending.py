@@ -158,4 +158,11 @@ def _was_refused(line: CallLine) -> bool:
     return line.outcome in _REFUSED or (line.status is not None and line.status >= 400)
 
 
-__all__ = ["TOKENS", "Amount", "Bill", "Spending"]
+def price_of(line: CallLine) -> float | None:
+    """What a call has cost, or had cost when its answer was recorded; None where that is not known."""
+    if line.price is not None:
+        return line.price
+    return 0.0 if _was_refused(line) or not (line.tries or line.replayed) else None
+
+
+__all__ = ["TOKENS", "Amount", "Bill", "Spending", "price_of"]
