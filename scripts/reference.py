@@ -26,6 +26,7 @@ import paceline.cli
 from paceline.cli.group import COMMANDS
 from paceline.cli.group import paceline as program
 from paceline.cli.options import NOT_FOR_RUNS
+from paceline.comparison.document import KEYS as COMPARISON_KEYS
 from paceline.evaluators.templates.listing import TemplateInfo, templates
 from paceline.report.document import KEYS
 from paceline.settings import BY_NAME, SETTINGS, Setting, as_written
@@ -39,6 +40,7 @@ PAGES: Final = (
     "docs/reference/cli.md",
     "docs/reference/report-json.md",
     "docs/reference/templates.md",
+    "docs/how-to/comparing.md",
     "docs/how-to/simulated-provider.md",
 )
 PLACE: Final = re.compile(r"<!-- reference:(?P<name>[\w-]+) -->\n.*?<!-- /reference:(?P=name) -->", re.DOTALL)
@@ -127,6 +129,11 @@ def _option(option: click.Option) -> tuple[str, str]:
 
 
 # The report ---------------------------------------------------------------------------------------
+
+
+def comparison_keys() -> str:
+    """Every key of a comparison as JSON."""
+    return table(("key", "means"), ((f"`{key}`", meaning) for key, meaning in COMPARISON_KEYS.items()))
 
 
 def report_keys() -> str:
@@ -279,6 +286,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "exit-codes": exit_codes,
     "commands": commands,
     "report-keys": report_keys,
+    "comparison-keys": comparison_keys,
     "templates-of-code": templates_of_code,
     "templates-of-judges": templates_of_judges,
     "templates-of-vectors": templates_of_vectors,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from paceline.comparison import words
 from paceline.comparison.metrics import Metric
 from paceline.comparison.pairing import CHANGES, Changed
-from paceline.report.text import clean, counted
+from paceline.report.text import clean
 
 if TYPE_CHECKING:
     from paceline.comparison.comparing import Comparison, Pair
@@ -90,7 +90,7 @@ def _changes(pair: Pair) -> Iterator[str]:
     for change in CHANGES:
         if keys := pair.changes[change]:
             yield ""
-            yield f"<details><summary>{counted(len(keys), 'key')} {words.BECOME[change]}</summary>"
+            yield f"<details><summary>{words.become(change, len(keys))}</summary>"
             yield ""
             yield from (_changed(each) for each in keys[:SHOWN_KEYS])
             if len(keys) > SHOWN_KEYS:

@@ -80,7 +80,7 @@ def _changes(pair: Pair, width: int) -> Iterator[str]:
     for change in CHANGES:
         if keys := pair.changes[change]:
             yield ""
-            yield f"{counted(len(keys), 'key')} {words.BECOME[change]}"
+            yield words.become(change, len(keys))
             yield from (_changed(each, width) for each in keys[:SHOWN_KEYS])
             if len(keys) > SHOWN_KEYS:
                 yield f"  and {len(keys) - SHOWN_KEYS:,} more; --json names all"
@@ -138,9 +138,9 @@ def _short(pair: Pair, width: int) -> Iterator[str]:
             width,
         )
     yield from _wrapped(words.sentence(metric, pair.first, pair.second), width)
-    told = [f"{len(keys):,} {words.BECOME[change]}" for change, keys in pair.changes.items() if keys]
+    told = [words.become(change, len(keys)) for change, keys in pair.changes.items() if keys]
     if told:
-        yield from _wrapped(f"keys: {', '.join(told)}", width)
+        yield from _wrapped(", ".join(told), width)
     others = [each for each in pair.metrics if each.name != PASS_RATE and each.verdict != "cannot tell"]
     for each in others:
         yield from _wrapped(

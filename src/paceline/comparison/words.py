@@ -14,14 +14,14 @@ TESTS: Final[dict[Test, str]] = {
     "sign flips": "sign-flip test",
     "sampled sign flips": "sign-flip test, sampled",
 }
-BECOME: Final[dict[Change, str]] = {
-    "better": "pass now",
-    "worse": "do not pass any more",
-    "crashed": "crash now",
-    "recovered": "crash no more",
-    "new": "are new",
-    "gone": "are gone",
-    "not_run": "were not run in one of them",
+_BECOME: Final[dict[Change, tuple[str, str]]] = {
+    "better": ("passes now", "pass now"),
+    "worse": ("does not pass any more", "do not pass any more"),
+    "crashed": ("crashes now", "crash now"),
+    "recovered": ("crashes no more", "crash no more"),
+    "new": ("is new", "are new"),
+    "gone": ("is gone", "are gone"),
+    "not_run": ("was not run in one of them", "were not run in one of them"),
 }
 _TITLES: Final = {PASS_RATE: "pass rate", "latency_s": "latency", "cost_usd": "cost"}
 _WAYS: Final = {
@@ -65,6 +65,11 @@ def interval(unit: Unit, found: PairedDifference) -> str:
     ends = (found.interval.low, found.interval.high)
     low, high = (difference(unit, end).removesuffix(" points") for end in ends)
     return f"{low} to {high}"
+
+
+def become(change: Change, keys: int) -> str:
+    """What so many keys have become."""
+    return f"{counted(keys, 'key')} {_BECOME[change][keys != 1]}"
 
 
 def chance(p: float) -> str:
@@ -114,9 +119,9 @@ def adjusted(metric: Metric) -> str:
 
 
 __all__ = [
-    "BECOME",
     "TESTS",
     "adjusted",
+    "become",
     "chance",
     "difference",
     "interval",
