@@ -66,7 +66,7 @@ def read(place: Path, name: str, fields: Mapping[str, str]) -> Side:
 def _check(place: Path, seen: Iterable[Sighting], absent: list[str]) -> None:
     if absent:
         refuse(str(place), f"no row has {', '.join(absent)}", "--map OURS=THEIRS names a field of theirs")
-    if not any(each.passed is not None or each.scores for each in seen):
+    if all(each.outcome == "evaluator_error" for each in seen):
         refuse(str(place), "no row says whether it passed, or how it was scored", "--map passed=THEIR_FIELD")
 
 
