@@ -67,6 +67,8 @@ def test_an_answer_that_is_wrapped_as_models_do_it_is_read(wrapped: str) -> None
         ({"reason": "r"}, "`pass` is None"),
         ({"reason": "r", "pass": "true"}, "`pass` is 'true'"),
         ({"reason": "r", "pass": 1}, "`pass` is 1"),
+        ('{"reason": "r", "pass": false, "pass": true}', "`pass` is there twice"),
+        ('```json\n{"reason": "r", "pass": false, "pass": true}\n```', "`pass` is there twice"),
     ],
 )
 def test_an_answer_that_is_no_judgement_is_an_error_that_another_try_may_mend(said: object, why: str) -> None:
@@ -75,12 +77,19 @@ def test_an_answer_that_is_no_judgement_is_an_error_that_another_try_may_mend(sa
     assert classify(refused.value) == "transient"
 
 
-@pytest.mark.parametrize("score", ["5", True, None, 1.5, -0.1, 1e400, [1]])
+@pytest.mark.parametrize("score", ["5", True, None, 1.5, -0.1, 1e400, 10**400, [1]])
 def test_a_score_that_is_not_on_the_scale_is_an_error_and_never_bent(score: object) -> None:
     with pytest.raises(JudgeUnreadable):
         ask({"reason": "r", "score": score}, answer="score")
     with pytest.raises(JudgeUnreadable, match="between the levels"):
         ask({"reason": "r", "score": 2.5}, answer="score", scale=Scale(1, 5, whole=True))
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf")])
+def test_what_no_json_can_hold_is_no_score_either(score: float) -> None:
+    question = Question(rubric="r", shown={"output": 1}, answer="score")
+    with pytest.raises(JudgeUnreadable):
+        judgement_of(Answer(parsed={"reason": "r", "score": score}), question)
 
 
 def test_a_choice_that_was_not_offered_is_an_error() -> None:

@@ -11,7 +11,7 @@ decided it.
 from __future__ import annotations
 
 import functools
-import math
+import json
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -79,14 +79,18 @@ def _json_in(text: str) -> object | None:
     The wrapping has to be all of the rest: a judge may quote what it judges, and a verdict that stands there
     is not its own.
     """
-    if (found := _WRAPPED.fullmatch(text.strip())) is None:
-        return None
-    inside = found["inside"] if found["inside"] is not None else found["after"]
     try:
-        parsed: object = msgspec.json.decode(inside)
+        parsed: object = msgspec.json.decode(_unwrapped(text))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
     return parsed
+
+
+def _unwrapped(text: str) -> str:
+    if (found := _WRAPPED.fullmatch(text.strip())) is None:
+        return text
+    inside: str | None = found["inside"]
+    return inside if inside is not None else found["after"]
 
 
 def judgement_of(
@@ -96,6 +100,8 @@ def judgement_of(
     said = answer.parsed
     if not isinstance(said, dict):
         raise _unreadable("it is not an object", answer)
+    if (name := _said_twice(answer.text)) is not None:
+        raise _unreadable(f"`{name}` is there twice", answer)
     decided: dict[str, Any] = {}
     if "pass" in question.schema["properties"]:
         decided["passed"] = _truth(said.get("pass"), answer)
@@ -115,6 +121,22 @@ def judgement_of(
     )
 
 
+def _said_twice(text: str) -> str | None:
+    """A name that an object of the answer has twice. Readers of JSON take one of the two and are silent: a
+    judge that says no and yes would have said yes."""
+    twice: list[str] = []
+
+    def look(pairs: list[tuple[str, object]]) -> None:
+        names = [name for name, _ in pairs]
+        twice.extend(name for name in set(names) if names.count(name) > 1)
+
+    try:
+        json.loads(_unwrapped(text), object_pairs_hook=look)
+    except (ValueError, RecursionError):
+        return None  # what was read is not what stands in the text, so somebody else has read it
+    return min(twice, default=None)
+
+
 def _truth(said: object, answer: Answer) -> bool:
     if isinstance(said, bool):
         return said
@@ -123,10 +145,11 @@ def _truth(said: object, answer: Answer) -> bool:
 
 def _score(said: object, question: Question, answer: Answer) -> float:
     scale = question.scale
-    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
+    if isinstance(said, bool) or not isinstance(said, int | float):
         raise _unreadable(f"`score` is {_shown(said)}, not a number", answer)
-    if not scale.low <= said <= scale.high:
-        raise _unreadable(f"the score {said:g} is not on the scale, {scale.low:g} to {scale.high:g}", answer)
+    if not scale.low <= said <= scale.high:  # nor is NaN
+        shown = _shown(said)  # as it stands there: it may be a whole number that no float can hold
+        raise _unreadable(f"the score {shown} is not on the scale, {scale.low:g} to {scale.high:g}", answer)
     if scale.whole and not float(said).is_integer():
         raise _unreadable(f"the score {said:g} is between the levels of the scale", answer)
     return float(said)
