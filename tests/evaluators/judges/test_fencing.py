@@ -72,6 +72,8 @@ class Odd:
     [
         ("as it is\n", "as it is\n"),
         (7, "7"),
+        ("cut in the middle of \ud83d", "cut in the middle of \\ud83d"),
+        (["\udc00"], '[\n  "\\udc00"\n]'),
         (None, "null"),
         (True, "true"),
         ({"a": [1, "ä"]}, '{\n  "a": [\n    1,\n    "ä"\n  ]\n}'),

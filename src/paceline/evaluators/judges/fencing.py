@@ -32,8 +32,15 @@ _TAKEN_OUT: Final = str.maketrans({OPENS: "[", CLOSES: "]"})
 
 def told(value: object) -> str:
     """A value as a judge reads it: a text as it is, anything else as JSON, or in words where it is not."""
-    if isinstance(value, str):
-        return value
+    return _sendable(value if isinstance(value, str) else _as_text(value))
+
+
+def _sendable(text: str) -> str:
+    """A text that UTF-8 has bytes for: half of a pair, as in a text cut in the middle, is spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _as_text(value: object) -> str:
     try:
         plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_plainly)
         return json.dumps(plain, ensure_ascii=False, indent=2)
