@@ -116,6 +116,7 @@ def test_containing_is_what_python_says_it_is(text: str, keyword: str) -> None:
         ("sentence_count", {}),
         ("length_between", {"min_length": 5, "max_length": 3}),
         ("regex", {"pattern": "("}),
+        ("regex", {"pattern": ""}),
     ],
 )
 def test_a_check_that_would_hold_of_any_text_or_of_none_is_refused(name: str, given: dict[str, Any]) -> None:

@@ -87,6 +87,8 @@ def one_line(text: str) -> Finding:
 
 def regex(text: str, *, pattern: str, timeout: float = 1.0) -> Finding:
     """The regular expression matches somewhere in the text. The syntax is that of Python's `re`."""
+    if not pattern:
+        raise UsageError("an empty pattern matches every text", hint="give what has to be there: r'\\d+'")
     found = Pattern(pattern, whole=False, timeout=timeout).matches(text)
     return holds(found, f"{brief(pattern)} {'matches' if found else 'does not match'}")
 
