@@ -28,7 +28,7 @@ from paceline.trajectory.reading import (
     openai_said,
 )
 from paceline.trajectory.spans import parts_told
-from paceline.trajectory.streams import string
+from paceline.trajectory.streams import dicts, string
 
 FIELDS: Final = ("trajectory", "messages")
 """Where messages are looked for first; an empty list of this name says that there are none."""
@@ -89,7 +89,7 @@ def _steps_of_mapping(value: Mapping[str, Any], depth: int) -> list[Step] | None
                 return steps
     said = _answer(value)
     if said is not None:
-        return [Step(said)]
+        return [Step(said, unread=_loses_calls(said, _entry_of(value)))]
     return _only(value.values(), depth)
 
 
@@ -155,9 +155,26 @@ def _marked(message: Message, entry: Mapping[str, Any]) -> Step:
         message,
         given=entry.get("given") is True,
         call=number if isinstance(number, int) else 0,
-        unread=entry.get("unread") is True,
+        unread=entry.get("unread") is True or _loses_calls(message, entry),
         bare=frozenset(str(call.get("id") or "") for call in bare),
     )
+
+
+def _entry_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message of an answer of the chat; any other says itself what it holds."""
+    first = next(iter(dicts(answer.get("choices"))), {})
+    message = first.get("message")
+    return message if isinstance(message, Mapping) else answer
+
+
+def _loses_calls(message: Assistant, entry: Mapping[str, Any]) -> bool:
+    """Whether a message tells of tool calls that cannot be read: a tool that nobody sees called is no tool
+    that was not called."""
+    written = entry.get("tool_calls")
+    read = message.tool_calls
+    if any(not call.name for call in read):
+        return True
+    return len(read) < len(written) if isinstance(written, list | tuple) else bool(written)
 
 
 def _tells_no_arguments(call: object) -> bool:

@@ -154,3 +154,24 @@ def test_a_task_that_tells_its_tools_does_not_tell_its_requests_by_it() -> None:
     told = [{key: value for key, value in each.items() if key != "call"} for each in recorded(of(Call("f")))]
     with pytest.raises(NoTrajectory, match="increment_eval_metric"):
         model_requests(finished(trajectory=told))
+
+
+UNREADABLE: list[Any] = [
+    ["delete_file"],
+    {"name": "delete_file"},
+    [{"id": "c1", "type": "function", "function": {"name": None, "arguments": "{}"}}],
+]
+
+
+@pytest.mark.parametrize("calls", UNREADABLE)
+def test_a_tool_call_that_cannot_be_read_is_no_tool_that_was_not_called(calls: Any) -> None:
+    said = {"role": "assistant", "content": None, "tool_calls": calls}
+    for output in ([{"role": "user", "content": "Tidy up."}, said], said, {"choices": [{"message": said}]}):
+        with pytest.raises(NoTrajectory, match="cannot be read"):
+            ForbiddenTools(["delete_file"]).evaluate(finished(output))
+
+
+def test_neither_is_a_block_that_names_no_tool() -> None:
+    said = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "input": {}}]}
+    with pytest.raises(NoTrajectory, match="cannot be read"):
+        MaxToolCalls(5).evaluate(finished([said]))

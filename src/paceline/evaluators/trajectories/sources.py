@@ -39,7 +39,8 @@ def tool_calls(ctx: EvaluatorContext[Any, Any, Any]) -> tuple[Called, ...]:
         which = f"of model call {unread.call}" if unread.call else "of a model call"
         raise NoTrajectory(
             f"the answer {which} is not known, so there may be more tool calls than are on record: it was "
-            "broken off, was too long to be kept, or has a span without content"
+            "broken off, was too long to be kept, has a span without content, or asks for a tool in a form "
+            "that cannot be read"
         )
     return calls_in(steps)
 
