@@ -244,6 +244,30 @@ def test_wrong_usage_ends_with_2_and_says_what_to_do(
     assert asked(shell) == []
 
 
+def test_a_judge_that_a_file_does_not_define_is_refused_and_the_nearest_is_named(
+    shell: Shell, labels: Path
+) -> None:
+    shell.write("alone.py", "def counts(output):\n    return output.count('good')\n")
+    refused = shell.types("calibrate", "labels.jsonl", "--human-column", "human", "--judge", "alone.py:count")
+    assert refused.exit_code == 2, refused.output
+    assert "alone.py defines no judge 'count'; did you mean counts?" in refused.stderr
+    assert "it defines: counts" in refused.stderr
+
+
+def test_scores_that_are_what_people_said_to_the_last_item_are_told(shell: Shell) -> None:
+    rows = [f"q{n},{1 + n % 5},{1 + n % 5},{1 + (n // 8 + n) % 5}" for n in range(40)]
+    shell.write("labels.csv", "\n".join(["id,human,copied,model", *rows]))
+
+    def notes(column: str) -> str:
+        told = shell.types(
+            "calibrate", "labels.csv", "--human-column", "human", "--judge-column", column, "--json"
+        )
+        return " ".join(json.loads(told.stdout)["notes"])
+
+    assert "says of each of 40 items exactly what people say" in notes("copied")
+    assert "exactly what people say" not in notes("model")
+
+
 # Certificates -------------------------------------------------------------------------------------
 
 

@@ -116,6 +116,12 @@ def calibration_of(
 
 def _notes(items: Sequence[Scored], figures: Figures) -> list[str]:
     notes = []
+    both = [item for item in items if item.judge is not None]
+    if len(both) > 1 and all(item.judge == item.human for item in both):
+        notes.append(
+            f"the judge says of each of {len(both):,} items exactly what people say: see that neither has "
+            "copied from the other"
+        )
     unscored = [
         f"{item.where} ({item.why})" if item.why else item.where for item in items if item.judge is None
     ]

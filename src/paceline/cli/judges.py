@@ -19,7 +19,7 @@ def find_judge(written: str, flags: Mapping[str, Any]) -> tuple[Judge, Effective
     NAME is an evaluator that a Python file defines, or one of a suite's by its label in reports.
     """
     from paceline.calibration.judging import judge_of
-    from paceline.settings import effective
+    from paceline.settings import effective, nearest
     from paceline.usercode import load_file
 
     target, _, name = written.rpartition(":")
@@ -29,10 +29,17 @@ def find_judge(written: str, flags: Mapping[str, Any]) -> tuple[Judge, Effective
             hint="write suite.py:NAME, suite.yaml:NAME or judges.py:NAME",
         )
     path = Path(target)
-    defined = vars(load_file(path, shown=target)).get(name) if path.suffix == ".py" else None
+    module = vars(load_file(path, shown=target)) if path.suffix == ".py" else {}
+    defined = module.get(name)
+    judges = [each for each, found in module.items() if _is_evaluator(found) and each[:1] != "_"]
     if _is_evaluator(defined):
         chosen = effective(flags)
         return judge_of(written, defined, file=path, judge_model=chosen["judge_model"]), chosen
+    if path.suffix == ".py" and not {"suite", "dataset", "task"} & module.keys():
+        raise SuiteError(
+            f"{target} defines no judge {name!r}{nearest(name, judges)}",
+            hint=f"it defines: {', '.join(judges) or 'no evaluator'}",
+        )
     return _of_suite(written, target, name, flags)
 
 
