@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from paceline.statistics.means import mean_interval
+from paceline.statistics.means import mean_interval, share_interval
+from paceline.statistics.proportions import clustered, wilson
 
 
 def test_without_clusters_it_is_the_interval_of_students_t() -> None:
@@ -52,3 +55,44 @@ def test_the_interval_holds_the_truth_as_often_as_it_says_where_cases_are_repeat
         plain += careless.low <= 4.4 <= careless.high
     assert 0.93 <= held / samples <= 0.97
     assert plain / samples < 0.85
+
+
+scores_of_cases = st.lists(st.floats(0, 1) | st.sampled_from([0.0, 1.0]), min_size=2, max_size=30)
+
+
+@given(scores_of_cases)
+def test_the_mean_of_values_between_0_and_1_has_an_interval_between_0_and_1(values: list[float]) -> None:
+    found = share_interval(values)
+    if found is not None:
+        assert 0 <= found.low <= np.mean(values) + 1e-9
+        assert np.mean(values) - 1e-9 <= found.high <= 1
+
+
+def test_zeros_and_ones_that_hang_together_are_the_proportion_they_are() -> None:
+    values, clusters = [1.0, 1.0, 0.0, 1.0, 0.0, 0.0], ["a", "a", "b", "b", "c", "c"]
+    found, theirs = share_interval(values, clusters=clusters), clustered([(2, 2), (1, 2), (0, 2)])
+    assert found is not None
+    assert theirs is not None
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
+    assert share_interval([1.0] * 8) == wilson(8, 8)
+
+
+def test_without_spread_nothing_tells_how_far_others_may_differ() -> None:
+    assert share_interval([0.5] * 20) is None
+    assert share_interval([0.7]) is None
+    assert share_interval([0.2, 0.8, 0.2, 0.8], clusters=["a", "a", "b", "b"]) is None
+
+
+@pytest.mark.parametrize("n", [5, 20, 50])
+def test_it_holds_the_truth_where_most_scores_are_full_marks(n: int) -> None:
+    """Which Student's interval does not, if there are few. The seeds are fixed."""
+    dice, samples, held, plain = np.random.default_rng(n), 600, 0, 0
+    for _ in range(samples):
+        values = np.where(dice.random(n) < 0.85, 1.0, dice.random(n)).tolist()
+        careful, students = share_interval(values), mean_interval(values)
+        assert careful is not None
+        assert students is not None
+        held += careful.low <= 0.925 <= careful.high
+        plain += students.low <= 0.925 <= students.high
+    assert held / samples >= 0.9
+    assert plain < held

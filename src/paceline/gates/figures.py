@@ -17,7 +17,7 @@ from paceline.report.report import Report
 from paceline.report.text import counted, dollars
 from paceline.settings import nearest
 from paceline.statistics.interval import Interval
-from paceline.statistics.means import mean_interval
+from paceline.statistics.means import fitting_interval, mean_interval
 from paceline.statistics.proportions import clustered, wilson
 from paceline.statistics.quantiles import Bounds, quantile_bounds
 
@@ -121,7 +121,7 @@ class Figures:
         values, cases = [value for value, _ in observed], [case for _, case in observed]
         if ending == "median":
             return quantile_bounds(values, 0.5, confidence, worth=len(set(cases)))
-        return _bounds_of(mean_interval(values, clusters=cases, confidence=confidence))
+        return _bounds_of(fitting_interval(values, clusters=cases, confidence=confidence))
 
     def _as_shown(self, figure: str, confidence: float) -> Bounds | None:
         """As the report has it, which has it at one confidence only."""

@@ -7,6 +7,7 @@
     confusion       yes or no against yes or no: sensitivity, specificity
     means           how sure one can be of a mean, where observations may come in clusters
     paired          two runs on the same cases: the difference, its interval, and whether it may be chance
+    unpaired        two samples of different things: Fisher's test, Welch's
     several         several tests at once: Holm, Benjamini and Hochberg
     repeats         would a case pass, given k tries: pass@k and pass^k
     power           the smallest difference that a sample of this size finds

@@ -1,4 +1,4 @@
-"""How sure one can be of a mean, of scores or of paired differences: Student's interval.
+"""How sure one can be of a mean, of scores or of paired differences: Student's interval, or Wilson's.
 
 Where observations come in clusters, such as repeats of a case or questions on one passage, the sum of each
 cluster is what varies, and there are as many degrees of freedom as clusters, less one (Miller 2024, after
@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from statistics import fmean
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from paceline.statistics.interval import CONFIDENCE, Interval, student_quantile
+from paceline.statistics.proportions import score_interval, wilson
+
+_NO_SPREAD: Final = 1e-9
 
 
 def mean_interval(
@@ -27,6 +30,47 @@ def mean_interval(
         return None
     mean, half = fmean(values), student_quantile(error.units - 1, confidence) * error.of_mean
     return Interval(low=mean - half, high=mean + half, confidence=confidence, n=error.units)
+
+
+def fitting_interval(
+    values: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = CONFIDENCE,
+) -> Interval | None:
+    """Where the mean of scores is likely to lie: `share_interval` if all are between 0 and 1, else Student's.
+
+    None where there are fewer than two observations or clusters, and where there is no spread: a point would
+    claim more than anyone knows.
+    """
+    if values and min(values) >= 0 and max(values) <= 1:
+        return share_interval(values, clusters=clusters, confidence=confidence)
+    found = mean_interval(values, clusters=clusters, confidence=confidence)
+    return found if found is not None and found.low < found.high else None
+
+
+def share_interval(
+    values: Sequence[float],
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = CONFIDENCE,
+) -> Interval | None:
+    """Where the mean of values between 0 and 1 is likely to lie: Wilson's, by what the sample is worth.
+
+    It stays between 0 and 1, and holds the truth where most values are the same, which Student's does not.
+    None where there are fewer than two observations or clusters, and where there is no spread: nothing then
+    tells how far others may differ. Where all are 0, or all are 1, observations or clusters are counted.
+    """
+    error = standard_error(values, clusters=clusters)
+    if error is None:
+        return None
+    mean = fmean(values)
+    if mean in (0, 1):
+        return wilson(mean * error.units, error.units, confidence)
+    if error.of_mean < _NO_SPREAD:
+        return None
+    worth = max(1.0, mean * (1 - mean) / error.of_mean**2)
+    return score_interval(mean * worth, worth, student_quantile(error.units - 1, confidence), confidence)
 
 
 class StandardError(NamedTuple):
@@ -55,4 +99,4 @@ def standard_error(
     return StandardError(math.sqrt(squares * units / (units - 1)) / n, units)
 
 
-__all__ = ["StandardError", "mean_interval", "standard_error"]
+__all__ = ["StandardError", "fitting_interval", "mean_interval", "share_interval", "standard_error"]

@@ -20,10 +20,11 @@ def wilson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interv
     """Wilson's score interval for `successes` out of `n`; None where nothing was observed."""
     if n <= 0:
         return None
-    return _score_interval(successes, n, normal_quantile(confidence), confidence)
+    return score_interval(successes, n, normal_quantile(confidence), confidence)
 
 
-def _score_interval(successes: float, n: float, z: float, confidence: float) -> Interval:
+def score_interval(successes: float, n: float, z: float, confidence: float) -> Interval:
+    """Wilson's, `z` standard errors wide on either side."""
     share = successes / n
     middle = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -53,15 +54,15 @@ def clopper_pearson(successes: int, n: int, confidence: float = CONFIDENCE) -> I
 
 
 def clustered(
-    groups: Iterable[tuple[float, int]], confidence: float = CONFIDENCE, *, most: int | None = None
+    groups: Iterable[tuple[float, int]], confidence: float = CONFIDENCE, *, most: float | None = None
 ) -> Interval | None:
     """Wilson's interval where observations come in groups that hang together, such as repeats of one case.
 
     Each group is (successes, size). The spread between groups tells how many independent observations the
     sample is worth (its cluster-robust variance against that of a plain sample), and Wilson's formula is
     given that number instead of n, and Student's quantile, because few groups tell the spread badly. It is
-    never worth more than the observations that there are, or than `most` where a success is itself a mean of
-    several. Where all agree, nothing can be told from the spread, and groups are counted.
+    never worth more than the observations that there are, or than `most` where a success is no whole one: a
+    mean of several tells more. Where all agree, nothing can be told from the spread, and groups are counted.
     """
     counted = [(successes, size) for successes, size in groups if size]
     n = sum(size for _, size in counted)
@@ -75,7 +76,7 @@ def clustered(
     error = squares * count / (count - 1) / (n * n)
     limit = float(n if most is None else most)
     worth = min(limit, max(1.0, share * (1 - share) / error)) if error else limit
-    return _score_interval(share * worth, worth, student_quantile(count - 1, confidence), confidence)
+    return score_interval(share * worth, worth, student_quantile(count - 1, confidence), confidence)
 
 
-__all__ = ["Interval", "clopper_pearson", "clustered", "wilson"]
+__all__ = ["Interval", "clopper_pearson", "clustered", "score_interval", "wilson"]
