@@ -125,6 +125,41 @@ def test_a_report_needs_only_the_record(shell: Shell, suite: Path) -> None:
     assert "4 of 6" in shell.types("report", "out").stdout
 
 
+def test_a_report_is_sliced_by_what_cases_say_of_themselves(shell: Shell) -> None:
+    cases = [
+        {"name": f"c{number}", "inputs": number, "metadata": {"half": number // 10, "passage": number // 4}}
+        for number in range(20)
+    ]
+    shell.write("cases.jsonl", "\n".join(map(json.dumps, cases)))
+    shell.write(
+        "suite.py",
+        """
+        from paceline import Dataset
+
+        dataset = Dataset.from_file("cases.jsonl")
+        dataset.add_evaluator(lambda output: output < 10)
+
+        def task(inputs):
+            return inputs
+        """,
+    )
+    shell.types("run", "suite.py", "-o", "out")
+    told = shell.types("report", "out", "--by", "half", "--by", "passage", "--json")
+    slices = json.loads(told.stdout)["slices"]
+    assert list(slices) == ["half", "passage"]
+    assert [(each["value"], each["pass_rate"]) for each in slices["half"]["slices"]] == [
+        ("0", 1.0),
+        ("1", 0.0),
+    ]
+    assert "* <0.001" in shell.types("report", "out", "--by", "half").stdout
+    clustered = json.loads(shell.types("report", "out", "--cluster", "passage", "--json").stdout)
+    assert clustered["clustered_by"] == "passage"
+    assert clustered["pass_rate_interval"]["n"] < json.loads(told.stdout)["pass_rate_interval"]["n"]
+    refused = shell.types("report", "out", "--by", "nothing")
+    assert refused.exit_code == 2
+    assert "there is half, passage" in refused.stderr
+
+
 def test_failures_and_single_cases_can_be_looked_at(shell: Shell, suite: Path) -> None:
     shell.types("run", "doubles.py", "-o", "out", WRONG="1", RAISES="2")
     failures = shell.types("report", "out", "--failures")

@@ -194,8 +194,8 @@ def test_repeats_are_explained_in_words() -> None:
         for name, says_so in (("a", yes()), ("b", yes()), ("c", no())):
             lines += [begin(name, repeat=repeat), scored(name, says_so, repeat=repeat)]
     text = " ".join(str(Report(Lines(run("Equals", repeat=20), *lines, manifest(60), ended()))).split())
-    assert "worth 2 independent cases), 40 of 60" in text
-    assert "60 results of 3 different cases; those of one case are not independent" in text
+    assert "worth 2 independent results), 40 of 60" in text
+    assert "60 results of 3 different cases; those of one case hang together" in text
 
 
 def test_cases_are_listed_by_name_as_people_count() -> None:
@@ -212,7 +212,7 @@ def test_a_line_breaks_between_phrases_only() -> None:
     lines += [begin("x"), failed("x")]
     report = Report(finished(*lines, keys=121, wall=1234.5))
     for width in (60, 70, 75, 80, 85):
-        overview = report.render(width, include_averages=False).split("Failures by cause")[0]
+        overview = report.render(width, include_averages=False).split("Timeline")[0]
         broken = [line for line in overview.splitlines() if line.startswith(" ")]
         assert all(before.endswith((",", ";", ":")) for before in _before(overview, broken)), overview
 

@@ -35,11 +35,17 @@ if TYPE_CHECKING:
     help="Write it to this file; of --html, SUITE-ID.html here, if not said.",
 )
 @click.option("--open", "open_it", is_flag=True, help="Open the file in the browser.")
+@click.option(
+    "--by", multiple=True, metavar="FIELD", help="Slices by this field of the metadata; may be repeated."
+)
+@click.option("--cluster", metavar="FIELD", help="Intervals that go by this field: its cases hang together.")
 @json_flag
 def command(
     run: str | None,
     failures: bool,
     case: str | None,
+    by: tuple[str, ...],
+    cluster: str | None,
     output: Path | None,
     open_it: bool,
     as_json: bool,
@@ -52,18 +58,22 @@ def command(
     form = _form(forms, as_json=as_json, some=failures or case is not None, output=output)
     if open_it and form != "html":
         raise click.UsageError("--open says what becomes of a page: add --html")
+    if by and (form not in (None, "json") or failures or case is not None):
+        raise click.UsageError("--by slices what is printed, and --json: leave the other forms out")
     report = Report.read(find_run(run))
+    if cluster is not None:
+        report = report.clustered(cluster)
     if form == "html":
         _write_html(report, output, open_it=open_it, as_json=as_json)
     elif form is not None:
-        _write(getattr(report, f"to_{form}")(), output)
+        _write(report.to_json(by=by) if form == "json" else getattr(report, f"to_{form}")(), output)
     elif case is not None or failures:
         _tell_rows(_chosen(report, case), as_json=as_json, in_full=case is not None)
     elif as_json:
-        say(report.to_json())
+        say(report.to_json(by=by))
     else:
         with unless_gone():
-            report.print()
+            report.print(by=by)
     return 0
 
 

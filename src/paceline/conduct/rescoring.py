@@ -30,7 +30,7 @@ from paceline.journal.reading import FileSource, Recorded
 from paceline.journal.records import BeginLine, ErrorClass, ErrorFacts, Key, RunLine, VerdictLine, key_of
 from paceline.options import Options
 from paceline.report import Report
-from paceline.report.reckoning import NOT_RUN
+from paceline.report.passing import NOT_RUN
 from paceline.report.rows import ReportCase, ReportCaseFailure
 from paceline.runs import first_line
 

@@ -17,6 +17,7 @@ from paceline.dataset.case import InputsT, MetadataT, OutputT
 from paceline.report.columns import Column
 from paceline.report.findings import NO_NUMBER, Labels
 from paceline.report.rows import ReportCase, ReportCaseFailure
+from paceline.report.stability import Stability
 from paceline.report.table import CODES_WITH_OUTPUT, NOT_PASSED, OPEN, PASSED, SCORED, UNASSERTED, Table
 
 
@@ -53,6 +54,12 @@ class ReportCaseGroup(Generic[InputsT, OutputT, MetadataT]):
     runs: Sequence[ReportCase[InputsT, OutputT, MetadataT]]
     failures: Sequence[ReportCaseFailure[InputsT, OutputT, MetadataT]]
     summary: ReportCaseAggregate
+    passed: int
+    """Tries that passed."""
+    tries: int
+    """Tries that count: that came to an end for a reason of the case's own, and assert something."""
+    stability: Stability
+    """What they say of the case: whether it comes out the same each time."""
 
 
 def averages_of(table: Table, rows: Sequence[int], *, name: str, n_expected: int) -> ReportCaseAggregate:

@@ -5,6 +5,7 @@ Unknown is null, never 0 and never NaN. Keys are only ever added. `KEYS` is the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -13,12 +14,18 @@ from paceline.journal.records import JudgeStanding
 from paceline.report.figures import (
     AssertionFigures,
     CallFigures,
+    CostFigures,
+    FieldFigures,
     Figures,
     LabelFigures,
+    PartFigures,
+    PerCaseFigures,
     PoolFigures,
     ScoreFigures,
-    Spread,
+    SliceFigures,
+    VariantFigures,
 )
+from paceline.report.shapes import Spread
 from paceline.report.spending import TOKENS, Amount, Spending
 
 FORMAT: Final = 1
@@ -40,6 +47,10 @@ KEYS: Final[dict[str, str]] = {
     "pass_at_k": "where cases repeat, and the run is whole: k, value (the chance that at least one of k "
     "tries passes, estimated without bias, a mean over cases), interval, n_cases",
     "pass_hat_k": "the same of pass^k, the chance that all of k tries pass",
+    "repeats": "where cases repeat: n_cases, classes (cases by stable_pass, flaky, stable_fail, "
+    "infrastructure, unknown), flip_rate (the chance that two tries of a case come out differently, a mean "
+    "over cases), n_flip (cases behind it), flaky (case, variant, passed, tries, infrastructure; most "
+    "evenly split first), n_left_out (flaky cases that are not listed); null where no case repeats",
     "coverage": "scored / expected",
     "error_rate": "ended without being scored / ended; of both, cancelled and skipped_budget are left out",
     "timeout_rate": "timed out / ended, with the denominator of error_rate",
@@ -57,20 +68,25 @@ KEYS: Final[dict[str, str]] = {
     "n_not_passed": "scored, with an assertion that is false",
     "n_unasserted": "scored, without any assertion",
     "outcomes": "keys by outcome",
-    "p50_latency_s": "median working time of attempts that gave an output, waiting for limits left out; of a "
-    "rescored run that of its source, null where that knows none",
+    "p50_latency_s": "median working time of attempts that gave an output, waiting for limits left out; of "
+    "a rescored run that of its source, null where that knows none",
     "p90_latency_s": "90th percentile of it",
     "p95_latency_s": "95th percentile of it",
     "p99_latency_s": "99th percentile of it",
     "mean_latency_s": "its mean",
     "max_latency_s": "its maximum",
     "n_latency": "keys behind the latencies",
+    "latency_histogram": "the same, sorted into ranges: above, to (both in seconds), count",
     "waited_s": "seconds spent waiting for limits and between tries, summed over keys",
     "wall_s": "seconds that the run took, over all processes that worked on it",
     "work_s": "seconds that tasks worked, over all attempts",
     "effective_concurrency": "work_s / wall_s; null for a rescored run, which calls no task",
     "speed_up": "against a plain loop doing the same work, scoring included; null for a rescored run",
     "cases_per_s": "n / wall_s",
+    "timeline": "how the run went, in equal steps of the time that processes worked on it: step_s, "
+    "in_progress and waiting (keys, on average over each step), ended and errors (keys that came to an "
+    "end, and those of them that were not scored), starts (seconds at which each process began); null "
+    "where nothing has ended, and for a rescored run",
     "attempts": "attempts begun",
     "retries": "failed attempts that another one followed, by class of error",
     "abandoned": "threads and coroutines that ignored their deadline and were left behind",
@@ -78,19 +94,24 @@ KEYS: Final[dict[str, str]] = {
     "damaged_lines": "lines of the journal that cannot be read",
     "edited_lines": "lines of the journal that were edited by hand",
     "assertions": "by name: by, n, n_expected, n_true, rate, interval",
-    "scores": "by name: by, n, n_expected, mean, median, min, max",
+    "scores": "by name: by, n, n_expected, mean, interval (of the mean), median, min, max",
     "labels": "by name: by, n, n_expected, counts",
     "evaluator_failures": "by evaluator: cases that it could not say anything about",
-    "calls_spared": "evaluators that did without a model where they could, by name: n (cases that they have "
-    "said something about), n_spared (those without a model), calls (that were not made)",
-    "evaluators_silent": "evaluators of the run without any result or failure, and of how many keys they are "
-    "expected",
+    "calls_spared": "evaluators that did without a model where they could, by name: n (cases that they "
+    "have said something about), n_spared (those without a model), calls (that were not made)",
+    "evaluators_silent": "evaluators of the run without any result or failure, and of how many keys they "
+    "are expected",
     "judges": "evaluators that ask a model, by label: state (calibrated, uncalibrated, expired), why, "
     "fingerprint, and what its certificate says: spearman, low, high, n, made",
     "causes": "failures by cause, most frequent first: outcome, stage, type, message, count, examples",
     "causes_left_out": "failures whose cause is not listed",
-    "variants": "where there are several: name, n, n_scored, n_failed, n_open, n_not_run, pass_rate, "
-    "interval",
+    "variants": "where there are several: name, n, n_cases, n_scored, n_failed, n_open, n_not_run, "
+    "pass_rate, interval, pass_rate_of, pass_rate_completed, pass_rate_completed_of, error_rate, "
+    "latency_s, scores (by name: n, mean, interval), cost_usd, pass_at_k, pass_hat_k",
+    "slices": "by each field of metadata that was asked for: n_values (different ones), n_left_out (keys "
+    "in slices that are not listed), slices (as variants, with value, variant, few, p, p_adjusted and "
+    "without name and pass_at_k; value is null of cases that say nothing in this field)",
+    "clustered_by": "the field of metadata that intervals go by; null where they go by cases",
     "results_left_out": "results in no figure, because an evaluator made up too many names",
     "simulated": "true where any call was answered, or any output made, by a simulated provider: a "
     "rehearsal, and no result",
@@ -98,11 +119,16 @@ KEYS: Final[dict[str, str]] = {
     "waited_s, n_replayed (answered from the record, and in none of the others), saved_usd (what these did "
     "not cost again), cost_usd and input_, output_, cached_, cache_write_, reasoning_tokens (each with "
     "total, null unless all of it is known, at_least, and n_unknown, the calls of which it is not known), "
-    "latency_s and first_token_s (each with n, mean, p50, p95, max), of_task (what the task has used of "
-    "this) and judging (what each evaluator has, by name)",
+    "latency_s and first_token_s (each with n, mean, min, p50, p90, p95, p99, max), of_task (what the task "
+    "has used of this) and judging (what each evaluator has, by name)",
+    "cost_usd": "what these calls have cost: total, per_case (by key that was begun) and per_pass (by key "
+    "that passed; null where none did), each with total, at_least, n_unknown; null where no call was seen",
+    "per_case": "what single keys have used that made calls, simulated ones where there are no others: n, "
+    "and calls, input_tokens, output_tokens, cost_usd, each with n (keys of which it is known), mean, min, "
+    "p50, p90, p95, p99, max; null where no call was seen",
     "calls_simulated": "the same of calls that a simulated provider has answered: nothing was paid for them",
-    "rehearsal": "what a rehearsal predicts of the run: scenario, at_once (cases in progress), seconds, usd "
-    "(null where a price is unknown); null where the run was no rehearsal",
+    "rehearsal": "what a rehearsal predicts of the run: scenario, at_once (cases in progress), seconds, "
+    "usd (null where a price is unknown); null where the run was no rehearsal",
     "pools": "each quota that calls share: pool, host, account, simulated, calls (as above), and as it was "
     "left: window, rate_per_s, tokens_per_s, accepted, rejected, rejected_by_cause, peak_in_flight, "
     "limited_s, closed; null where that is not known",
@@ -110,8 +136,8 @@ KEYS: Final[dict[str, str]] = {
     "where no process has said",
     "limited_advice": "what would have made it faster, in a sentence; null where nothing can be said",
     "verdict": "empty; incomplete: keys are left to run; errors: some ended without being scored; complete",
-    "stopped": "why the last process left before the end: interrupted, a budget, a provider that answers no "
-    "more calls; null where it did not, or was killed",
+    "stopped": "why the last process left before the end: interrupted, a budget, a provider that answers "
+    "no more calls; null where it did not, or was killed",
     "name": "the suite",
     "run_id": "the run",
     "path": "where it lies; null where it was kept in memory only",
@@ -128,6 +154,8 @@ def document(
     path: str | None,
     started: float | None,
     metadata: dict[str, Any] | None,
+    slices: Sequence[FieldFigures] = (),
+    clustered_by: str | None = None,
 ) -> dict[str, Any]:
     """Plain data: numbers, strings, lists, dicts with string keys, None."""
     evaluators = figures.evaluators
@@ -153,19 +181,9 @@ def document(
         "judges": {label: _judge(standing) for label, standing in figures.judges.items()},
         "causes": msgspec.to_builtins(figures.causes),
         "causes_left_out": figures.causes_left_out,
-        "variants": [
-            {
-                "name": each.name,
-                "n": each.n,
-                "n_scored": each.n_scored,
-                "n_failed": each.n_failed,
-                "n_open": each.n_open,
-                "n_not_run": each.n_not_run,
-                "pass_rate": each.passed.rate,
-                "interval": msgspec.to_builtins(each.passed.interval),
-            }
-            for each in figures.variants
-        ],
+        "variants": [_variant(each) for each in figures.variants],
+        "slices": {each.field: _field(each) for each in slices},
+        "clustered_by": clustered_by,
         "results_left_out": figures.results_left_out,
         **_traffic(figures),
         "verdict": figures.verdict,
@@ -195,6 +213,7 @@ def _passing(figures: Figures) -> dict[str, Any]:
         "pass_rate_run_of": figures.passed_of_run.of,
         "pass_at_k": msgspec.to_builtins(figures.pass_at),
         "pass_hat_k": msgspec.to_builtins(figures.pass_hat),
+        "repeats": msgspec.to_builtins(figures.repeats),
         "coverage": figures.coverage,
         "error_rate": figures.error_rate,
         "timeout_rate": figures.timeout_rate,
@@ -230,12 +249,14 @@ def _times(figures: Figures) -> dict[str, Any]:
         "mean_latency_s": latency.mean,
         "max_latency_s": latency.max,
         "n_latency": latency.n,
+        "latency_histogram": msgspec.to_builtins(figures.latency_bins),
         "waited_s": figures.waited,
         "wall_s": figures.wall,
         "work_s": figures.work,
         "effective_concurrency": figures.concurrency,
         "speed_up": figures.speed_up,
         "cases_per_s": figures.rate_per_s,
+        "timeline": msgspec.to_builtins(figures.timeline),
     }
 
 
@@ -244,6 +265,8 @@ def _traffic(figures: Figures) -> dict[str, Any]:
     return {
         "simulated": figures.is_simulated,
         "calls": _calls(figures.calls),
+        "cost_usd": _cost(figures.cost),
+        "per_case": _per_case(figures.per_case),
         "calls_simulated": _calls(figures.simulated),
         "rehearsal": msgspec.to_builtins(figures.rehearsal),
         "pools": [_pool(each) for each in figures.pools],
@@ -285,12 +308,79 @@ def _amount(amount: Amount) -> dict[str, Any]:
 
 
 def _spread(spread: Spread) -> dict[str, Any]:
+    return {name: getattr(spread, name) for name in spread.__struct_fields__}
+
+
+def _cost(figures: CostFigures | None) -> dict[str, Any] | None:
+    if figures is None:
+        return None
     return {
-        "n": spread.n,
-        "mean": spread.mean,
-        "p50": spread.p50,
-        "p95": spread.p95,
-        "max": spread.max,
+        "total": _amount(figures.total),
+        "per_case": _amount(figures.per_case),
+        "per_pass": None if figures.per_pass is None else _amount(figures.per_pass),
+    }
+
+
+def _per_case(figures: PerCaseFigures | None) -> dict[str, Any] | None:
+    if figures is None:
+        return None
+    return {
+        "n": figures.n,
+        "calls": _spread(figures.calls),
+        "input_tokens": _spread(figures.input_tokens),
+        "output_tokens": _spread(figures.output_tokens),
+        "cost_usd": _spread(figures.cost),
+    }
+
+
+# Parts of the run
+
+
+def _part(figures: PartFigures) -> dict[str, Any]:
+    return {
+        "n": figures.n,
+        "n_cases": figures.n_cases,
+        "n_scored": figures.n_scored,
+        "n_failed": figures.n_failed,
+        "n_open": figures.n_open,
+        "n_not_run": figures.n_not_run,
+        "pass_rate": figures.passed.rate,
+        "interval": msgspec.to_builtins(figures.passed.interval),
+        "pass_rate_of": figures.passed.of,
+        "pass_rate_completed": figures.passed_of_scored.rate,
+        "pass_rate_completed_of": figures.passed_of_scored.of,
+        "error_rate": figures.error_rate,
+        "latency_s": _spread(figures.latency),
+        "scores": msgspec.to_builtins(figures.scores),
+        "cost_usd": _cost(figures.cost),
+    }
+
+
+def _variant(figures: VariantFigures) -> dict[str, Any]:
+    return {
+        "name": figures.name,
+        **_part(figures),
+        "pass_at_k": msgspec.to_builtins(figures.pass_at),
+        "pass_hat_k": msgspec.to_builtins(figures.pass_hat),
+    }
+
+
+def _field(figures: FieldFigures) -> dict[str, Any]:
+    return {
+        "n_values": figures.n_values,
+        "n_left_out": figures.n_left_out,
+        "slices": [_slice(each) for each in figures.slices],
+    }
+
+
+def _slice(figures: SliceFigures) -> dict[str, Any]:
+    return {
+        "value": figures.value,
+        "variant": figures.variant,
+        **_part(figures),
+        "few": figures.few,
+        "p": figures.p,
+        "p_adjusted": figures.p_adjusted,
     }
 
 
@@ -332,6 +422,7 @@ def _score(figures: ScoreFigures) -> dict[str, Any]:
         "n": values.n,
         "n_expected": figures.n_expected,
         "mean": values.mean,
+        "interval": msgspec.to_builtins(figures.interval),
         "median": values.p50,
         "min": values.min,
         "max": values.max,

@@ -20,45 +20,17 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from paceline.journal.records import JudgeStanding, PoolEnd
-from paceline.report.spending import Spending
-from paceline.statistics.proportions import Interval
+from paceline.report.shapes import Bin, Facts, Mean, Proportion, Spread
+from paceline.report.spending import Amount, Spending
+from paceline.statistics.interval import Interval
 from paceline.statistics.repeats import PassAt
 
 Verdict = Literal["empty", "incomplete", "errors", "complete"]
 """No key at all; some without an outcome; some ended without being scored; all scored."""
 
 
-class _Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all figures."""
-
-
-class Proportion(_Facts, frozen=True, kw_only=True):
-    """So many of so many."""
-
-    count: int
-    of: int
-    rate: float | None
-    """None where `of` is 0."""
-    interval: Interval | None
-
-
-class Spread(_Facts, frozen=True, kw_only=True):
-    """How values are distributed; all None where there are none."""
-
-    n: int
-    mean: float | None
-    min: float | None
-    p50: float | None
-    p90: float | None
-    p95: float | None
-    p99: float | None
-    max: float | None
-
-
-class AssertionFigures(_Facts, frozen=True, kw_only=True):
+class AssertionFigures(Facts, frozen=True, kw_only=True):
     """One assertion over all cases."""
 
     name: str
@@ -70,16 +42,18 @@ class AssertionFigures(_Facts, frozen=True, kw_only=True):
     """Of those for which it was asserted, true or false."""
 
 
-class ScoreFigures(_Facts, frozen=True, kw_only=True):
+class ScoreFigures(Facts, frozen=True, kw_only=True):
     """One score over all cases."""
 
     name: str
     by: str
     n_expected: int
     values: Spread
+    interval: Interval | None
+    """Of the mean."""
 
 
-class LabelFigures(_Facts, frozen=True, kw_only=True):
+class LabelFigures(Facts, frozen=True, kw_only=True):
     """One label over all cases."""
 
     name: str
@@ -90,7 +64,7 @@ class LabelFigures(_Facts, frozen=True, kw_only=True):
     """Most frequent first."""
 
 
-class EvaluatorFigures(_Facts, frozen=True, kw_only=True):
+class EvaluatorFigures(Facts, frozen=True, kw_only=True):
     """What evaluators said, and how often they could not."""
 
     assertions: list[AssertionFigures]
@@ -104,7 +78,7 @@ class EvaluatorFigures(_Facts, frozen=True, kw_only=True):
     """Evaluators that did without a model where they could."""
 
 
-class SparedFigures(_Facts, frozen=True, kw_only=True):
+class SparedFigures(Facts, frozen=True, kw_only=True):
     """Calls of models that an evaluator has not made, because it could say something without them."""
 
     by: str
@@ -116,7 +90,7 @@ class SparedFigures(_Facts, frozen=True, kw_only=True):
     calls: int
 
 
-class CauseFigures(_Facts, frozen=True, kw_only=True):
+class CauseFigures(Facts, frozen=True, kw_only=True):
     """Failures that have one cause."""
 
     outcome: str
@@ -129,20 +103,136 @@ class CauseFigures(_Facts, frozen=True, kw_only=True):
     """The first few keys."""
 
 
-class VariantFigures(_Facts, frozen=True, kw_only=True):
-    """One variant of a run that has several. What was never begun is not in these."""
+class CostFigures(Facts, frozen=True, kw_only=True):
+    """What calls of models have cost, by what came of it. Sums of which a part is unknown say so."""
 
-    name: str
+    total: Amount
+    per_case: Amount
+    """By key that was begun, whatever became of it."""
+    per_pass: Amount | None
+    """By key that passed; None where none did, or nothing is asserted."""
+
+
+class PerCaseFigures(Facts, frozen=True, kw_only=True):
+    """What single keys have used, as far as they made calls of models. Those of unknown use are left out."""
+
     n: int
+    """Keys that made calls."""
+    calls: Spread
+    input_tokens: Spread
+    output_tokens: Spread
+    cost: Spread
+    """US dollars."""
+
+
+class PartFigures(Facts, frozen=True, kw_only=True):
+    """Some of the keys of a run: a variant, a slice. What was never begun is not in these."""
+
+    n: int
+    """Keys that have come to an end."""
+    n_cases: int
+    """Different cases."""
     n_scored: int
     n_failed: int
     n_open: int
     n_not_run: int
     passed: Proportion
     """Without interval where the run is incomplete."""
+    passed_of_scored: Proportion
+    error_rate: float | None
+    """Ended without being scored, as a share of those that ended; what is not run is left out."""
+    latency: Spread
+    scores: dict[str, Mean]
+    """By name."""
+    cost: CostFigures | None
+    """None where no call of a real provider was seen."""
 
 
-class CallFigures(_Facts, frozen=True, kw_only=True):
+class VariantFigures(PartFigures, frozen=True, kw_only=True):
+    """One variant of a run that has several."""
+
+    name: str
+    pass_at: list[PassAt]
+    pass_hat: list[PassAt]
+    """Both empty without repeats, and while the run is not whole."""
+
+
+class SliceFigures(PartFigures, frozen=True, kw_only=True):
+    """The keys whose metadata has one value in a field, under one variant."""
+
+    value: str | None
+    """None of those that say nothing in this field."""
+    variant: str
+    few: bool
+    """Whether there are so few different cases that not much can be said of them."""
+    p: float | None
+    """The chance of a pass rate that differs so much from that of the other keys, if nothing but chance did.
+
+    None where there are few cases, or nothing to hold them against.
+    """
+    p_adjusted: float | None
+    """The same put right for how many slices were looked at (Benjamini and Hochberg)."""
+
+
+class FieldFigures(Facts, frozen=True, kw_only=True):
+    """A run by what its cases say in one field of their metadata."""
+
+    field: str
+    slices: list[SliceFigures]
+    n_values: int
+    """Different values there are."""
+    n_left_out: int
+    """Keys in slices that are not listed: there were too many values."""
+
+
+class FlakyFigures(Facts, frozen=True, kw_only=True):
+    """A case whose tries do not all come out the same."""
+
+    case: str
+    variant: str
+    passed: int
+    tries: int
+    infrastructure: int
+    """Further tries that ended for a reason that is not the case's."""
+
+
+class RepeatFigures(Facts, frozen=True, kw_only=True):
+    """What the repeats of cases say of their being stable."""
+
+    n_cases: int
+    """Different cases, under each variant."""
+    classes: dict[str, int]
+    """Cases by `Stability`, 0 included."""
+    flip_rate: float | None
+    """The chance that two tries of one case come out differently, on average over cases."""
+    n_flip: int
+    """Cases behind it: those with two tries that count."""
+    flaky: list[FlakyFigures]
+    """Cases that passed in some of their tries, most evenly split first."""
+    n_left_out: int
+    """Such cases that are not listed."""
+
+
+class TimelineFigures(Facts, frozen=True, kw_only=True):
+    """How the run went, in equal steps of the time that processes worked on it.
+
+    What lay between two processes is cut out.
+    """
+
+    step_s: float
+    in_progress: list[float]
+    """Keys in progress, on average over each step."""
+    waiting: list[float]
+    """Of those, waiting for limits or between tries: each key's waiting is spread over its time."""
+    ended: list[int]
+    """Keys that came to an end."""
+    errors: list[int]
+    """Of those, not scored."""
+    starts: list[float]
+    """Seconds on this axis at which each process began."""
+
+
+class CallFigures(Facts, frozen=True, kw_only=True):
     """Model calls, as far as they could be seen."""
 
     spending: Spending
@@ -157,7 +247,7 @@ class CallFigures(_Facts, frozen=True, kw_only=True):
     """Of streamed answers."""
 
 
-class PoolFigures(_Facts, frozen=True, kw_only=True):
+class PoolFigures(Facts, frozen=True, kw_only=True):
     """One quota that calls share. What processes that were killed knew of it is lost, but for its calls."""
 
     pool: str
@@ -173,7 +263,7 @@ class PoolFigures(_Facts, frozen=True, kw_only=True):
     """As it was left: counts over all processes, window and rates of the last one; None where unknown."""
 
 
-class ShareFigures(_Facts, frozen=True, kw_only=True):
+class ShareFigures(Facts, frozen=True, kw_only=True):
     """How long something limited the run."""
 
     limit: str
@@ -183,7 +273,7 @@ class ShareFigures(_Facts, frozen=True, kw_only=True):
     """Of all of them."""
 
 
-class RehearsalFigures(_Facts, frozen=True, kw_only=True):
+class RehearsalFigures(Facts, frozen=True, kw_only=True):
     """What a rehearsal predicts of the run."""
 
     scenario: str
@@ -196,7 +286,7 @@ class RehearsalFigures(_Facts, frozen=True, kw_only=True):
     """What it would cost, were the answers as long as the simulated ones; None where a price is unknown."""
 
 
-class LimitFigures(_Facts, frozen=True, kw_only=True):
+class LimitFigures(Facts, frozen=True, kw_only=True):
     """What limited the run, over all processes that worked on it."""
 
     shares: list[ShareFigures]
@@ -205,7 +295,7 @@ class LimitFigures(_Facts, frozen=True, kw_only=True):
     """What would have made it faster, in a sentence."""
 
 
-class Figures(_Facts, frozen=True, kw_only=True):
+class Figures(Facts, frozen=True, kw_only=True):
     """All figures of a run."""
 
     verdict: Verdict
@@ -245,6 +335,8 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """
     pass_hat: list[PassAt]
     """pass^k: the chance that all of k tries pass. Empty where that is."""
+    repeats: RepeatFigures | None
+    """None where no case repeats."""
     coverage: float | None
     """Scored, as a share of those expected."""
     error_rate: float | None
@@ -259,8 +351,12 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """
     waited: float
     """Seconds that keys waited for limits and between tries, summed."""
+    latency_bins: list[Bin]
+    """The same as a histogram."""
     wall: float | None
     """Seconds that the run took, over all processes that worked on it."""
+    timeline: TimelineFigures | None
+    """None where nothing has come to an end, and of a rescored run."""
     work: float
     """Seconds that tasks worked, over all attempts."""
     concurrency: float | None
@@ -301,6 +397,10 @@ class Figures(_Facts, frozen=True, kw_only=True):
     """Of real providers; None where none was seen."""
     simulated: CallFigures | None
     """Of simulated ones: a rehearsal, and no result. None where there was none."""
+    cost: CostFigures | None
+    """Of the former."""
+    per_case: PerCaseFigures | None
+    """What single keys have used, of real providers or, where there were none, of simulated ones."""
     is_simulated: bool
     """Whether any of it comes from a simulated provider: calls, outputs that were scored, or all of it."""
     rehearsal: RehearsalFigures | None
@@ -315,17 +415,23 @@ __all__ = [
     "AssertionFigures",
     "CallFigures",
     "CauseFigures",
+    "CostFigures",
     "EvaluatorFigures",
+    "FieldFigures",
     "Figures",
+    "FlakyFigures",
     "LabelFigures",
     "LimitFigures",
+    "PartFigures",
+    "PerCaseFigures",
     "PoolFigures",
-    "Proportion",
     "RehearsalFigures",
+    "RepeatFigures",
     "ScoreFigures",
     "ShareFigures",
+    "SliceFigures",
     "SparedFigures",
-    "Spread",
+    "TimelineFigures",
     "VariantFigures",
     "Verdict",
 ]

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from paceline.report.figures import Figures, LimitFigures, PoolFigures, ShareFigures, Spread
+from paceline.report.figures import Figures, LimitFigures, PoolFigures, ShareFigures
 from paceline.report.overview import said_amount
 from paceline.report.pen import Pen
+from paceline.report.shapes import Spread
 from paceline.report.text import dollars, percent, seconds
 
 if TYPE_CHECKING:

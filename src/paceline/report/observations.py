@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from paceline.journal.records import OUTCOMES, Key, OutcomeKind
 from paceline.report.columns import Column
-from paceline.report.reckoning import CODES_NOT_RUN, latencies_of
+from paceline.report.passing import CODES_NOT_RUN, latencies_of
 from paceline.report.table import (
     CODES,
     NOT_PASSED,

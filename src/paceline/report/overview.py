@@ -12,15 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from paceline.journal.records import JudgeStanding
-from paceline.report.figures import (
-    Figures,
-    Proportion,
-    RehearsalFigures,
-    SparedFigures,
-    Spread,
-    VariantFigures,
-)
-from paceline.report.reckoning import NOT_RUN
+from paceline.report.figures import CostFigures, Figures, RehearsalFigures, RepeatFigures, SparedFigures
+from paceline.report.passing import NOT_RUN
+from paceline.report.shapes import Proportion, Spread
 from paceline.report.spending import Amount, Spending
 from paceline.report.text import UNKNOWN, counted, dollars, percent, seconds, short, times
 from paceline.statistics.proportions import Interval
@@ -61,8 +55,6 @@ def lines_of(figures: Figures) -> Iterator[tuple[str, str]]:
         causes = ", ".join(f"{name} {n:,}" for name, n in kinds.items())
         yield "Error rate", f"{percent(figures.error_rate)} of {figures.n_scored + errors:,} run: {causes}"
     yield from _times(figures)
-    for variant in figures.variants:
-        yield f"  {variant.name or 'default'}", _variant(variant)
     if figures.damaged or figures.unsealed:
         yield "Journal", f"{counted(figures.damaged, 'damaged line')}, {figures.unsealed:,} edited by hand"
     if figures.results_left_out:
@@ -85,6 +77,8 @@ def _times(figures: Figures) -> Iterator[tuple[str, str]]:
         if calls is not None:
             yield label or "Calls", _calls(calls.spending)
             yield label or "Cost", _cost(calls.spending, simulated=bool(label))
+            if not label and figures.cost is not None:
+                yield "", _cost_of_what(figures.cost)
             for by, judging in calls.judging.items():
                 yield f"  by {by}", f"{_calls(judging)}; cost: {_cost(judging, simulated=bool(label))}"
             if calls.spending.replayed:
@@ -172,7 +166,12 @@ def _cost(spending: Spending, *, simulated: bool) -> str:
     )
 
 
-def _errors(figures: Figures | VariantFigures) -> int:
+def _cost_of_what(cost: CostFigures) -> str:
+    told = f"{said_amount(cost.per_case, dollars)} per case"
+    return told if cost.per_pass is None else f"{told}, {said_amount(cost.per_pass, dollars)} per pass"
+
+
+def _errors(figures: Figures) -> int:
     """Cases that were run and ended without being scored."""
     return figures.n_failed + figures.n_open - figures.n_not_run
 
@@ -184,15 +183,6 @@ def _headline(figures: Figures) -> str:
     if not figures.expected_known:
         return f"so far {passed.count:,} of at least {passed.of:,} passed ({figures.n_not_run:,} not run)"
     return f"so far {passed.count:,} of {passed.of:,} passed ({figures.n_not_run:,} not run)"
-
-
-def _variant(variant: VariantFigures) -> str:
-    errors = counted(_errors(variant), "error")
-    passed = variant.passed
-    if passed.rate is not None and passed.interval is None:
-        told = f"so far {passed.count:,} of {passed.of:,} passed, {errors}"
-        return told + (f", {variant.n_not_run:,} not run" if variant.n_not_run else "")
-    return _rate(passed, errors)
 
 
 def _latency(latency: Spread) -> str:
@@ -207,12 +197,22 @@ def _latency(latency: Spread) -> str:
 def _repeats(figures: Figures) -> Iterator[tuple[str, str]]:
     if 0 < figures.n_cases < figures.n + figures.n_begun:
         told = f"{figures.n + figures.n_begun:,} results of {counted(figures.n_cases, 'different case')}"
-        why = "those of one case are not independent, so intervals go by the different cases"
+        why = "those of one case hang together, so intervals go by the spread between cases"
         yield "Repeats", f"{told}; {why}"
     if figures.pass_at:
         cases = counted(min(each.n_cases for each in figures.pass_at), "case")
         yield "pass@k", f"{_chances('pass@', figures.pass_at)}: at least one of k tries passes, over {cases}"
         yield "pass^k", f"{_chances('pass^', figures.pass_hat)}: all of k tries pass"
+    if figures.repeats is not None and figures.verdict != "incomplete":
+        yield "Stability", _stability(figures.repeats)
+
+
+def _stability(repeats: RepeatFigures) -> str:
+    classes = (f"{n:,} {name.replace('_', ' ')}" for name, n in repeats.classes.items() if n)
+    told = f"{', '.join(classes)}, of {counted(repeats.n_cases, 'case')}"
+    if repeats.flip_rate is None:
+        return told
+    return f"{told}; two tries of one case differ with a chance of {percent(repeats.flip_rate)}"
 
 
 def _chances(name: str, found: Sequence[PassAt]) -> str:
@@ -230,9 +230,9 @@ def said_interval(interval: Interval | None, of: int) -> str:
     if interval is None:
         return "no interval"
     told = f"{interval.confidence:.0%} interval {percent(interval.low)} to {percent(interval.high)}"
-    # Repeats of one case tell less than as many cases.
+    # Repeats of one case tell less than as many different cases.
     if interval.n < 0.995 * of:
-        told += f", worth {counted(round(interval.n), 'independent case')}"
+        told += f", worth {counted(round(interval.n), 'independent result')}"
     return told
 
 

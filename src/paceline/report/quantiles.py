@@ -13,12 +13,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from paceline.report.figures import Spread
+from paceline.report.shapes import Bin, Spread
 
 _FEW = 1 << 15
 """Up to this many, all are sorted."""
 _PIVOTS = 64
 _SAMPLE = 4096
+_NO_RANGE = 1e-9
+"""Of the values themselves: parts of so little would not be told apart."""
 _OF_A_SPREAD = (0.0, 0.5, 0.9, 0.95, 0.99, 1.0)
 
 
@@ -29,6 +31,31 @@ def spread(values: Iterable[float]) -> Spread:
     low, p50, p90, p95, p99, high = found
     mean = math.fsum(kept) / len(kept) if kept else None
     return Spread(n=len(kept), mean=mean, min=low, p50=p50, p90=p90, p95=p95, p99=p99, max=high)
+
+
+def histogram(values: Iterable[float], found: Spread, bins: int = 20) -> list[Bin]:
+    """How many values lie in each of so many parts of their range, wider the larger the values are.
+
+    `found` is their distribution. Where they span less than tenfold, or are not above 0, all parts are equal.
+    """
+    low, high = found.min, found.max
+    if low is None or high is None:
+        return []
+    if high - low <= _NO_RANGE * max(abs(low), abs(high)):
+        return [Bin(above=low, to=high, count=found.n)]
+    if low > 0 and high > 10 * low:
+        first, last = math.log(low), math.log(high)
+        ends = [math.exp(first + (last - first) * place / bins) for place in range(1, bins)]
+    else:
+        ends = [low + (high - low) * place / bins for place in range(1, bins)]
+    ends.append(high)
+    counts = [0] * bins
+    for value in values:
+        counts[min(bisect_left(ends, value), bins - 1)] += 1
+    return [
+        Bin(above=above, to=to, count=count)
+        for above, to, count in zip([low, *ends], ends, counts, strict=False)
+    ]
 
 
 def quantiles(values: array[float], wanted: Sequence[float]) -> list[float] | None:
@@ -85,4 +112,4 @@ def _parts(values: array[float], pivots: list[float]) -> Iterator[int]:
         yield 2 * place + (beyond[place] == value)
 
 
-__all__ = ["in_order_at", "quantiles", "spread"]
+__all__ = ["histogram", "in_order_at", "quantiles", "spread"]

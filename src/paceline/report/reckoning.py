@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from math import isfinite
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,27 +21,32 @@ from paceline.report.figures import (
     EvaluatorFigures,
     Figures,
     LabelFigures,
-    Proportion,
     ScoreFigures,
     SparedFigures,
-    VariantFigures,
     Verdict,
 )
 from paceline.report.findings import Labels
 from paceline.report.limits import limits_of
-from paceline.report.quantiles import spread
-from paceline.report.rehearsal import predicted
-from paceline.report.table import (
-    CODES,
-    CODES_WITH_OUTPUT,
-    NOT_PASSED,
-    OPEN,
-    PASSED,
-    SCORED,
-    UNASSERTED,
-    UNSCORED,
-    Table,
+from paceline.report.parts import per_case, shared, variants_of
+from paceline.report.passing import (
+    ASSERTED,
+    COUNTING,
+    NOT_RUN,
+    Units,
+    latencies_of,
+    mean_of,
+    proportion,
+    share,
+    tries_of,
+    with_verdicts,
+    without_interval,
 )
+from paceline.report.quantiles import histogram, spread
+from paceline.report.rehearsal import predicted
+from paceline.report.shapes import Proportion
+from paceline.report.stability import repeats_of
+from paceline.report.table import CODES, NOT_PASSED, OPEN, PASSED, SCORED, UNASSERTED, Table
+from paceline.report.timeline import timeline_of
 from paceline.report.traffic import calls_in_all, pools_of
 from paceline.statistics.proportions import clustered, wilson
 from paceline.statistics.repeats import by_tries, pass_at_k, pass_hat_k
@@ -54,16 +58,14 @@ MAX_EXAMPLES = 5
 
 RERUN = frozenset(OUTCOMES) - FINAL
 """Outcomes of keys that a resume takes up again."""
-NOT_RUN = frozenset({"cancelled", "skipped_budget"})
-"""Outcomes of keys that the run did not get to the end of: it is incomplete while there are any."""
-CODES_NOT_RUN = frozenset({OPEN, *(CODES[outcome] for outcome in OUTCOMES if outcome in NOT_RUN)})
-_COUNTING = frozenset({PASSED, NOT_PASSED, UNSCORED})
-"""Verdicts of rows that the headline is about; no outcome yet, or one that is not `scored`, is `UNSCORED`."""
-_ASSERTED = frozenset({PASSED, NOT_PASSED})
 
 
-def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
-    """All figures; `key_of` names the key of a row."""
+def figures_of(table: Table, key_of: Callable[[int], Key], units: Units = None) -> Figures:
+    """All figures; `key_of` names the key of a row.
+
+    `units` says which rows hang together; where it does not, those of one case do.
+    """
+    units = table.groups if units is None else units
     codes = Counter(table.outcome)
     outcomes: dict[str, int] = {outcome: codes[CODES[outcome]] for outcome in OUTCOMES}
     ended, scored = len(table) - codes[OPEN], codes[SCORED]
@@ -75,6 +77,7 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
     whole = verdict != "incomplete"
     # Of a rescored run the times are its source's, and nobody was called.
     busy = None if table.rescored else wall
+    latency = spread(seconds for _, seconds in latencies_of(table))
     return Figures(
         verdict=verdict,
         stopped=_stopped(table),
@@ -89,28 +92,31 @@ def figures_of(table: Table, key_of: Callable[[int], Key]) -> Figures:
         n_not_run=expected - ended + cut_off,
         n_rerun=expected - ended + sum(outcomes[outcome] for outcome in RERUN),
         outcomes=outcomes,
-        **_passing(table, expected, whole=whole),
-        coverage=_share(scored, expected),
-        error_rate=_share(ended - cut_off - scored, ended - cut_off),
-        timeout_rate=_share(outcomes["timeout"], ended - cut_off),
-        latency=spread(seconds for _, seconds in latencies_of(table)),
+        **_passing(table, expected, units, whole=whole),
+        coverage=share(scored, expected),
+        error_rate=share(ended - cut_off - scored, ended - cut_off),
+        timeout_rate=share(outcomes["timeout"], ended - cut_off),
+        repeats=repeats_of(table, key_of),
+        latency=latency,
+        latency_bins=histogram((seconds for _, seconds in latencies_of(table)), latency),
         waited=math.fsum(table.waited.values()),
         wall=wall,
+        timeline=timeline_of(table),
         work=table.work,
-        concurrency=_share(table.work, busy),
-        speed_up=_share(table.work + math.fsum(table.findings.seconds.values()), busy),
-        rate_per_s=_share(ended, wall),
+        concurrency=share(table.work, busy),
+        speed_up=share(table.work + math.fsum(table.findings.seconds.values()), busy),
+        rate_per_s=share(ended, wall),
         attempts=sum(table.attempts),
         retries=dict(table.retries.most_common()),
         abandoned=sum(table.abandoned.values()),
         processes=len(table.processes),
         damaged=table.damaged,
         unsealed=table.unsealed,
-        evaluators=_evaluators(table, expected),
+        evaluators=_evaluators(table, expected, units),
         judges=table.judges,
         causes=causes,
         causes_left_out=ended - scored - sum(cause.count for cause in causes),
-        variants=_variants(table, whole=whole),
+        variants=variants_of(table, units, whole=whole),
         results_left_out=table.findings.left_out,
         **_calls(table, key_of),
     )
@@ -129,11 +135,15 @@ def _calls(table: Table, key_of: Callable[[int], Key]) -> dict[str, Any]:
         return str(key_of(row)), table.seconds[row]
 
     simulated = calls_in_all(table.calls, simulated=True)
+    passed = table.verdict.count(PASSED)
     written = table.run.fingerprint if table.run is not None else {}
     played = written.get("simulated")
+    real = calls_in_all(table.calls, simulated=False)
     return {
-        "calls": calls_in_all(table.calls, simulated=False),
+        "calls": real,
         "simulated": simulated,
+        "cost": shared(real.spending.cost, n=len(table), passed=passed) if real else None,
+        "per_case": per_case(table),
         "is_simulated": simulated is not None or bool(played) or bool(written.get("simulated_outputs")),
         "rehearsal": predicted(
             played,
@@ -148,15 +158,6 @@ def _calls(table: Table, key_of: Callable[[int], Key]) -> dict[str, Any]:
             [(process.wall, process.ended) for process in table.processes], pools, slowest=slowest
         ),
     }
-
-
-def latencies_of(table: Table) -> Iterator[tuple[int, float]]:
-    """The rows whose task gave an output, with the seconds that it worked for it."""
-    rescored = table.rescored
-    for row, (code, seconds) in enumerate(zip(table.outcome, table.seconds, strict=True)):
-        # A source that knows no time says 0, which no task takes.
-        if code in CODES_WITH_OUTPUT and (seconds or not rescored):
-            yield row, seconds
 
 
 def expected_keys(table: Table) -> tuple[int, bool]:
@@ -180,116 +181,39 @@ def _stopped(table: Table) -> str:
     return "" if last is None or last.how == "complete" else last.reason
 
 
-def _share(part: float, whole: float | None) -> float | None:
-    """Unknown where there is nothing to divide by, or so little that the answer is no number."""
-    share = part / whole if whole else None
-    return share if share is not None and isfinite(share) else None
-
-
 # Proportions
 
 
-def _passing(table: Table, expected: int, *, whole: bool) -> dict[str, Any]:
+def _passing(table: Table, expected: int, units: Units, *, whole: bool) -> dict[str, Any]:
     """The figures about passing; nothing was observed of the keys that a run which is not whole has left."""
     verdicts = Counter(table.verdict)
     if verdicts[UNASSERTED] and not verdicts[PASSED] + verdicts[NOT_PASSED]:
         # No case asserts anything: what failed does not make a pass rate of it.
         headline = of_run = Proportion(count=0, of=0, rate=None, interval=None)
     else:
-        headline = of_run = _proportion(table, _COUNTING)
+        headline = of_run = proportion(table, with_verdicts(table, COUNTING), units)
         if not whole:
-            headline = _without_interval(headline, of=expected - verdicts[UNASSERTED])
-            of_run = _proportion(table, _COUNTING, leaving_out=CODES_NOT_RUN)
+            headline = without_interval(headline, of=expected - verdicts[UNASSERTED])
+            of_run = proportion(table, with_verdicts(table, COUNTING, run_only=True), units)
     # Several variants are several answers, and no average of them is one.
-    tries = tries_of(table) if whole and table.groups is not None and not any(table.variants) else []
+    repeated = whole and table.groups is not None and not any(table.variants)
+    tries = tries_of(table, with_verdicts(table, COUNTING), table.groups) if repeated else []
     return {
         "n_passed": verdicts[PASSED],
         "n_not_passed": verdicts[NOT_PASSED],
         "n_unasserted": verdicts[UNASSERTED],
         "passed": headline,
         "passed_of_run": of_run,
-        "passed_of_scored": _proportion(table, _ASSERTED),
+        "passed_of_scored": proportion(table, with_verdicts(table, ASSERTED), units),
         "pass_at": by_tries(tries, pass_at_k),
         "pass_hat": by_tries(tries, pass_hat_k),
     }
 
 
-def tries_of(table: Table) -> list[tuple[int, int]]:
-    """Of each case: how many of its tries have passed, and how many there were."""
-    rows = _rows(table, _COUNTING, None)
-    if table.groups is None:
-        return [(int(table.verdict[row] == PASSED), 1) for row in rows]
-    return _groups(table, rows)
-
-
-def _without_interval(proportion: Proportion, *, of: int) -> Proportion:
-    return Proportion(count=proportion.count, of=of, rate=_share(proportion.count, of), interval=None)
-
-
-def _proportion(
-    table: Table,
-    verdicts: frozenset[int],
-    *,
-    leaving_out: frozenset[int] = frozenset(),
-    variant: int | None = None,
-) -> Proportion:
-    """How many rows passed of those with these verdicts, rows with some outcomes left out."""
-    rows = _rows(table, verdicts, variant)
-    if leaving_out:
-        rows = (row for row in rows if table.outcome[row] not in leaving_out)
-    if table.groups is None:
-        counts = Counter(table.verdict[row] for row in rows)
-        passed, of = counts[PASSED], counts.total()
-        return Proportion(count=passed, of=of, rate=_share(passed, of), interval=wilson(passed, of))
-    groups = _groups(table, rows)
-    passed, of = sum(passes for passes, _size in groups), sum(size for _passes, size in groups)
-    return Proportion(count=passed, of=of, rate=_share(passed, of), interval=clustered(groups))
-
-
-def _groups(table: Table, rows: Iterable[int]) -> list[tuple[int, int]]:
-    """How many of these rows passed, and how many there are, of each case."""
-    assert table.groups is not None
-    sizes: Counter[int] = Counter()
-    passes: Counter[int] = Counter()
-    for row in rows:
-        sizes[table.groups[row]] += 1
-        passes[table.groups[row]] += table.verdict[row] == PASSED
-    return [(passes[group], size) for group, size in sizes.items()]
-
-
-def _rows(table: Table, verdicts: frozenset[int], variant: int | None) -> Iterator[int]:
-    for row, verdict in enumerate(table.verdict):
-        if verdict in verdicts and (variant is None or table.variant[row] == variant):
-            yield row
-
-
-def _variants(table: Table, *, whole: bool) -> list[VariantFigures]:
-    if not any(table.variants):
-        return []
-    codes: dict[int, Counter[int]] = {number: Counter() for number in range(len(table.variants))}
-    for row, code in enumerate(table.outcome):
-        codes[table.variant[row]][code] += 1
-    found = []
-    for number, counts in codes.items():
-        passed = _proportion(table, _COUNTING, variant=number)
-        figures = VariantFigures(
-            name=table.variants[number],
-            n=counts.total() - counts[OPEN],
-            n_scored=counts[SCORED],
-            n_failed=counts.total() - counts[OPEN] - counts[SCORED],
-            n_open=counts[OPEN],
-            n_not_run=sum(counts[code] for code in CODES_NOT_RUN),
-            passed=passed if whole else _without_interval(passed, of=passed.of),
-        )
-        if counts:
-            found.append(figures)
-    return found
-
-
 # Evaluators
 
 
-def _evaluators(table: Table, expected: int) -> EvaluatorFigures:
+def _evaluators(table: Table, expected: int, units: Units) -> EvaluatorFigures:
     findings = table.findings
     failures = {label: sum(column.values()) for label, column in findings.failures.items()}
     place = {label: number for number, label in enumerate(table.evaluators)}
@@ -302,9 +226,9 @@ def _evaluators(table: Table, expected: int) -> EvaluatorFigures:
 
     # A column without values is that of an evaluator whose every result was taken back.
     assertions = [
-        _assertion(table, name, column, expected_of) for name, column in findings.assertions.items()
+        _assertion(name, column, expected_of, units) for name, column in findings.assertions.items()
     ]
-    scores = [_score(name, column, expected_of) for name, column in findings.scores.items()]
+    scores = [_score(name, column, expected_of, units) for name, column in findings.scores.items()]
     labels = [_label(name, column, expected_of) for name, column in findings.labels.items()]
     told = EvaluatorFigures(
         assertions=sorted((each for each in assertions if each.true.of), key=in_place),
@@ -326,24 +250,37 @@ def _evaluators(table: Table, expected: int) -> EvaluatorFigures:
 
 
 def _assertion(
-    table: Table, name: str, column: Column[int], expected_of: Callable[[str, int], int]
+    name: str, column: Column[int], expected_of: Callable[[str, int], int], units: Units
 ) -> AssertionFigures:
     counts = Counter(column.values())
     n_true, n = counts[1], counts.total()
-    if table.groups is None:
+    if units is None:
         interval = wilson(n_true, n)
     else:
         sizes: Counter[int] = Counter()
         trues: Counter[int] = Counter()
         for row, value in column.present():
-            sizes[table.groups[row]] += 1
-            trues[table.groups[row]] += value
-        interval = clustered((trues[group], size) for group, size in sizes.items())
+            sizes[units[row]] += 1
+            trues[units[row]] += value
+        interval = clustered((trues[unit], size) for unit, size in sizes.items())
     return AssertionFigures(
         name=name,
         by=column.by,
         n_expected=expected_of(column.by, n),
-        true=Proportion(count=n_true, of=n, rate=_share(n_true, n), interval=interval),
+        true=Proportion(count=n_true, of=n, rate=share(n_true, n), interval=interval),
+    )
+
+
+def _score(
+    name: str, column: Column[float], expected_of: Callable[[str, int], int], units: Units
+) -> ScoreFigures:
+    values = spread(column.values())
+    return ScoreFigures(
+        name=name,
+        by=column.by,
+        n_expected=expected_of(column.by, values.n),
+        values=values,
+        interval=mean_of(column, None, units).interval,
     )
 
 
@@ -354,11 +291,6 @@ def _spared(column: Column[int], told: EvaluatorFigures) -> SparedFigures:
     return SparedFigures(
         by=column.by, n=max([*asserted, *scored], default=len(calls)), cases=len(calls), calls=sum(calls)
     )
-
-
-def _score(name: str, column: Column[float], expected_of: Callable[[str, int], int]) -> ScoreFigures:
-    values = spread(column.values())
-    return ScoreFigures(name=name, by=column.by, n_expected=expected_of(column.by, values.n), values=values)
 
 
 def _label(name: str, labels: Labels, expected_of: Callable[[str, int], int]) -> LabelFigures:
@@ -396,4 +328,4 @@ def _cause(cause: Cause, count: int, examples: list[str]) -> CauseFigures:
     )
 
 
-__all__ = ["NOT_RUN", "RERUN", "expected_keys", "figures_of"]
+__all__ = ["RERUN", "expected_keys", "figures_of"]

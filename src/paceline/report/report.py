@@ -31,13 +31,15 @@ from paceline.journal.records import Key, OutcomeLine, RunLine, key_of
 from paceline.journal.recovery import standing
 from paceline.report.averages import ReportCaseAggregate, ReportCaseGroup, averages_of
 from paceline.report.document import document
-from paceline.report.figures import Figures, Verdict
+from paceline.report.figures import FieldFigures, Figures, Verdict
 from paceline.report.observations import Observations
+from paceline.report.passing import COUNTING, Units, tries_of, with_verdicts
 from paceline.report.reading import Reader, Rows
-from paceline.report.reckoning import expected_keys, figures_of, tries_of
+from paceline.report.reckoning import expected_keys, figures_of
 from paceline.report.results import WITH_OUTPUT
 from paceline.report.rows import ReportCase, ReportCaseFailure, Row
 from paceline.report.sightings import Sighting, sightings
+from paceline.report.stability import tries_among
 from paceline.report.table import CODES_WITH_OUTPUT, NOT_PASSED, OPEN, UNSCORED, Table, fold
 from paceline.report.terminal import Shown, render, show
 from paceline.statistics.repeats import Chance, average, pass_at_k, pass_hat_k
@@ -59,13 +61,21 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     span_id: str | None = None
 
     def __init__(
-        self, source: JournalSource, *, path: Path | None = None, table: Table | None = None
+        self,
+        source: JournalSource,
+        *,
+        path: Path | None = None,
+        table: Table | None = None,
+        clustered_by: str | None = None,
     ) -> None:
         self.path = path
         """The run directory or journal file; None where the run was kept in memory only."""
         self._source = source
         self._table = fold(source) if table is None else table
         self._reader = Reader(source, self._table)
+        self.clustered_by = clustered_by
+        """The field of metadata that intervals go by; None where they go by cases."""
+        self._units = self._table.groups if clustered_by is None else self._clusters(clustered_by)
 
     @classmethod
     def read(cls, journal: str | os.PathLike[str] | JournalSource) -> Report[Any, Any, Any]:
@@ -159,6 +169,7 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
         key = self._reader.key(rows[0])
         content = self._reader.content(rows[0])
         outcomes = self._table.outcome
+        tries = tries_among(self._table, rows)
         return ReportCaseGroup(
             name=key.case,
             variant=key.variant,
@@ -172,6 +183,9 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
             summary=averages_of(
                 self._table, rows, name=key.case, n_expected=max(len(rows), self._reader.run.repeat)
             ),
+            passed=tries.passed,
+            tries=tries.counted,
+            stability=tries.stability,
         )
 
     @property
@@ -196,13 +210,35 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     def _by_tries(self, k: int, chance: Chance) -> float | None:
         if self.verdict in ("empty", "incomplete") or any(self._table.variants):
             return None
-        found = average(tries_of(self._table), k, chance)
+        table = self._table
+        found = average(tries_of(table, with_verdicts(table, COUNTING), table.groups), k, chance)
         return found.value if found is not None else None
 
     @cached_property
     def figures(self) -> Figures:
         """All figures, each with its denominator."""
-        return figures_of(self._table, self._reader.key)
+        return figures_of(self._table, self._reader.key, self._units)
+
+    def by(self, field: str) -> FieldFigures:
+        """The run by what its cases say in one field of their metadata: a slice for each value.
+
+        A dotted name goes into mappings (`origin.year`). Reads the journal once more.
+        """
+        from paceline.report.slices import field_of, slices_of
+
+        labels = field_of(self._source, self._table, field)
+        whole = self.verdict != "incomplete"
+        return slices_of(self._table, field, labels, self._units, whole=whole)
+
+    def clustered(self, field: str) -> Report[InputsT, OutputT, MetadataT]:
+        """The same report, with intervals that go by a field of metadata: cases that share a value of it hang
+        together, such as questions on one passage. Cases that say nothing in it stand for themselves."""
+        return Report(self._source, path=self.path, table=self._table, clustered_by=field)
+
+    def _clusters(self, field: str) -> Units:
+        from paceline.report.slices import clusters_of, field_of
+
+        return clusters_of(self._table, field_of(self._source, self._table, field))
 
     @property
     def verdict(self) -> Verdict:
@@ -302,8 +338,11 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     def __str__(self) -> str:
         return self.render()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as plain data; `paceline.report.document.KEYS` says what each key means."""
+    def to_dict(self, *, by: Sequence[str] = ()) -> dict[str, Any]:
+        """The figures as plain data, with slices by these fields of the metadata.
+
+        `paceline.report.document.KEYS` says what each key means.
+        """
         return document(
             self.figures,
             name=self.name,
@@ -311,6 +350,8 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
             path=os.fsencode(self.path).decode(errors="backslashreplace") if self.path else None,
             started=self.run.started if self.run else None,
             metadata=self.experiment_metadata,
+            slices=[self.by(field) for field in by],
+            clustered_by=self.clustered_by,
         )
 
     def to_markdown(self) -> str:
@@ -331,9 +372,9 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
 
         return spreadsheet(self)
 
-    def to_json(self, *, indent: int = 2) -> str:
+    def to_json(self, *, indent: int = 2, by: Sequence[str] = ()) -> str:
         """`to_dict` as JSON text; `indent=0` for one line."""
-        return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=indent or -1).decode()
+        return msgspec.json.format(msgspec.json.encode(self.to_dict(by=by)), indent=indent or -1).decode()
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write it, with every case, as one HTML file that needs nothing else, and answer where that is."""

@@ -12,7 +12,7 @@ Knows the lines of calls. Knows nothing of pools, rows or percentiles.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,8 @@ TOKENS: Final = (
     "reasoning_tokens",
 )
 """The kinds of tokens, by the names of their fields."""
-_PICO: Final = 10**12
+PICO: Final = 10**12
+"""In a dollar."""
 _NANO: Final = 10**9
 _REFUSED: Final = frozenset({"rate_limited", "overloaded", "fatal"})
 
@@ -103,7 +104,7 @@ class Bill:
         """Put a call on the bill; one that was turned away before it was ever sent is none."""
         if line.replayed:
             self._replayed += 1
-            self._saved[0] += round((line.price or 0.0) * _PICO)
+            self._saved[0] += round((line.price or 0.0) * PICO)
             self._saved[1] += line.price is None
         if not line.tries:
             return
@@ -120,7 +121,7 @@ class Bill:
             else:
                 self._unknown[place] += open_ended
         if line.price is not None:
-            self._picos += round(line.price * _PICO)
+            self._picos += round(line.price * PICO)
         else:
             self._unknown[-1] += open_ended
 
@@ -145,12 +146,33 @@ class Bill:
             tries=self._tries,
             failed=self._failed,
             simulated=self._simulated,
-            cost=Amount(self._picos / _PICO, self._unknown[-1]),
+            cost=Amount(self._picos / PICO, self._unknown[-1]),
             waited=self._nanos / _NANO,
             replayed=self._replayed,
-            saved=Amount(self._saved[0] / _PICO, self._saved[1]),
+            saved=Amount(self._saved[0] / PICO, self._saved[1]),
             **dict(zip(TOKENS, tokens, strict=True)),
         )
+
+
+class Used(NamedTuple):
+    """What one call has used."""
+
+    input_tokens: int | None
+    """None is unknown, here and below."""
+    output_tokens: int | None
+    picodollars: int | None
+
+
+def used(line: CallLine) -> Used:
+    """What a call that was sent has used; one that was refused and tells nothing has used nothing."""
+    tokens_in, tokens_out, price = line.input_tokens, line.output_tokens, line.price
+    picodollars = None if price is None else round(price * PICO)
+    if tokens_in is None or tokens_out is None or picodollars is None:
+        nothing = 0 if _was_refused(line) else None
+        tokens_in = nothing if tokens_in is None else tokens_in
+        tokens_out = nothing if tokens_out is None else tokens_out
+        picodollars = nothing if picodollars is None else picodollars
+    return Used(tokens_in, tokens_out, picodollars)
 
 
 def _was_refused(line: CallLine) -> bool:
@@ -165,4 +187,4 @@ def price_of(line: CallLine) -> float | None:
     return 0.0 if _was_refused(line) or not (line.tries or line.replayed) else None
 
 
-__all__ = ["TOKENS", "Amount", "Bill", "Spending", "price_of"]
+__all__ = ["PICO", "TOKENS", "Amount", "Bill", "Spending", "Used", "price_of", "used"]

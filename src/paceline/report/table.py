@@ -11,7 +11,7 @@ of a case (inputs, output, reasons) stays in the journal, and the row says where
 - Damage is counted and otherwise ignored.
 
 Rows are in the order in which keys were first seen, which is that of their first `begin`. A million of them,
-with one evaluator, take some 70 MB.
+with one evaluator, take some 80 MB.
 
 Knows the journal's lines. Knows nothing of statistics or rendering.
 """
@@ -123,6 +123,8 @@ class Table:
         self.verdict = array("b")
         self.seconds = array("d")
         self.total = array("d")
+        self.ended = array("d")
+        """When the outcome was put on record."""
         self.attempts = array("H")
         """The highest number of an attempt that is on record."""
         self._settled = array("H")
@@ -160,6 +162,10 @@ class Table:
     def row_of(self, key: Key) -> int | None:
         """The row of a key."""
         return self._index.find(hash((key.case, key.repeat, key.variant)))
+
+    def hash_of(self, row: int) -> int:
+        """What the key of a row is known by, here and among the calls."""
+        return self._index.hashes[row]
 
     def line_at(self, offset: int) -> Line | None:
         """The line that stands at an offset of the journal; None where it can no longer be read."""
@@ -246,6 +252,7 @@ class Table:
             (self.verdict, UNSCORED),
             (self.seconds, 0),
             (self.total, 0),
+            (self.ended, 0),
             (self.attempts, 0),
             (self._settled, 0),
         ]
@@ -352,6 +359,7 @@ class Table:
         self.outcome_at[row] = offset
         self.seconds[row] = line.seconds
         self.total[row] = line.total
+        self.ended[row] = line.at
         if line.waited:
             self.waited[row] = line.waited
         if line.abandoned:

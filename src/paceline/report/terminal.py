@@ -14,11 +14,12 @@ from itertools import islice
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any, Final, TypedDict
 
+from paceline.report import tables
 from paceline.report.figures import CauseFigures, Figures
 from paceline.report.meters import limits, pools
 from paceline.report.overview import lines_of, said_interval
+from paceline.report.passing import NOT_RUN
 from paceline.report.pen import Pen
-from paceline.report.reckoning import NOT_RUN
 from paceline.report.rows import EvaluationResult, ReportCase, ReportCaseFailure, Row
 from paceline.report.text import (
     counted,
@@ -29,6 +30,7 @@ from paceline.report.text import (
     seconds,
     shown_value,
 )
+from paceline.statistics.interval import Interval
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -40,12 +42,14 @@ FEW_CASES: Final = 50
 """Cases up to which a table of them is shown without being asked for."""
 LEAST_WALL: Final = 1.0
 """Seconds that a run must have taken for its limits to be worth a section: before, it has hardly begun."""
+LEAST_CASES: Final = 10
+"""Keys that must have ended for a timeline to have a shape."""
 _CAUSES_SHOWN: Final = 10
 _WIDTH: Final = 80
 
 
 class Shown(TypedDict, total=False):
-    """What is shown, by the names of Pydantic Evals."""
+    """What is shown, by the names of Pydantic Evals, and by some of our own."""
 
     include_cases: bool | None
     """A table of all cases; None (the default) where there are at most 50."""
@@ -64,6 +68,8 @@ class Shown(TypedDict, total=False):
     """On by default."""
     include_averages: bool
     """What each evaluator said over all cases; on by default."""
+    by: Sequence[str]
+    """Fields of the metadata: a table of the slices by each of them."""
 
     # Without effect: what they are about does not exist here, or looks the same for everybody.
     include_removed_cases: bool
@@ -142,16 +148,19 @@ def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown, *, width: int)
     yield ""
     if figures.verdict != "empty":
         yield _overview(figures, pen, width)
+        if report.clustered_by is not None:
+            said = f"Intervals go by {report.clustered_by}: cases that say the same in it hang together."
+            yield pen.join(pen.say(said), "\n")
         evaluators = figures.evaluators
         averages = shown.get("include_averages", True)
         failures = shown.get("include_evaluator_failures", True)
         told = evaluators.assertions or evaluators.scores or evaluators.labels or evaluators.silent
         if (told and averages) or (evaluators.failures and failures):
             yield _evaluators(figures, pen, averages=averages, failures=failures)
-        if figures.pools:
-            yield pools(figures, pen)
-        if figures.limited is not None and (figures.wall or 0) >= LEAST_WALL:
-            yield from limits(figures.limited, pen)
+        yield from tables.variants(figures.variants, pen)
+        for field in shown.get("by", ()):
+            yield from tables.slices(report.by(field), pen)
+        yield from _how_it_went(figures, pen, width)
         if figures.causes and shown.get("include_errors", True):
             yield from _causes(figures, pen)
         if shown.get("include_error_stacktrace"):
@@ -159,6 +168,21 @@ def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown, *, width: int)
         if _wants_cases(report, shown):
             yield _cases(report, pen, shown)
     yield from _what_next(report, pen, cases_shown=_wants_cases(report, shown))
+
+
+def _how_it_went(figures: Figures, pen: Pen, width: int) -> Iterator[RenderableType]:
+    """Repeats, calls, and time."""
+    if figures.repeats is not None:
+        yield from tables.flaky(figures.repeats, pen)
+    if figures.pools:
+        yield pools(figures, pen)
+    if figures.per_case is not None and figures.per_case.n > 1:
+        yield from tables.per_case(figures.per_case, pen)
+    if (figures.wall or 0) >= LEAST_WALL:
+        if figures.timeline is not None and figures.n >= LEAST_CASES:
+            yield from tables.timeline(figures.timeline, pen, width)
+        if figures.limited is not None:
+            yield from limits(figures.limited, pen)
 
 
 def _header(report: Report[Any, Any, Any], pen: Pen) -> Text:
@@ -235,7 +259,7 @@ def _averages(figures: Figures) -> Iterator[tuple[str, str, str]]:
         yield assertion.name, said, f"{assertion.true.of:,}/{assertion.n_expected:,}"
     for score in found.scores:
         values = score.values
-        said = f"mean {number(values.mean)}, median {number(values.p50)}"
+        said = f"mean {number(values.mean)}{_interval(score.interval)}, median {number(values.p50)}"
         said += f", {number(values.min)} to {number(values.max)}"
         yield score.name, said, f"{values.n:,}/{score.n_expected:,}"
     for label in found.labels:
@@ -243,6 +267,12 @@ def _averages(figures: Figures) -> Iterator[tuple[str, str, str]]:
         yield label.name, said, f"{label.n:,}/{label.n_expected:,}"
     for by, n_expected in found.silent.items():
         yield by, "said nothing", f"0/{n_expected:,}"
+
+
+def _interval(interval: Interval | None) -> str:
+    if interval is None:
+        return ""
+    return f" ({interval.confidence:.0%} interval {number(interval.low)} to {number(interval.high)})"
 
 
 # Failures
