@@ -21,6 +21,7 @@ PROGRAMS = (
     "startup",
     "statistics",
     "million",
+    "fold",
     "html",
     "sim",
     "pace",

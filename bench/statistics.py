@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bench.results import Bar, Result, at_most, program
 from paceline.statistics.interval import Interval
-from paceline.statistics.means import mean_interval
+from paceline.statistics.means import mean_interval, share_interval
 from paceline.statistics.paired import mcnemar, paired_difference, sign_flips, tango
 from paceline.statistics.power import power_of_mcnemar, smallest_paired
 from paceline.statistics.proportions import clopper_pearson, clustered, wilson
@@ -200,6 +200,12 @@ INTERVALS: tuple[Drawn, ...] = (
         lambda rng, n: _of_clusters(
             5.0 - rng.binomial(4, rng.choice([0.05, 0.45], p=[0.75, 0.25], size=(n, 1)), size=(n, REPEATS))
         ),
+    ),
+    Drawn(
+        "mean score between 0 and 1",
+        "most have full marks",
+        0.925,
+        lambda rng, n: share_interval(np.where(rng.random(n) < 0.85, 1.0, rng.random(n)).tolist()),
     ),
     Drawn(
         "difference of scores", "normal", 0.1, lambda rng, n: mean_interval(rng.normal(0.1, 1, n).tolist())
