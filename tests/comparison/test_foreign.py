@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from paceline import compare
+from paceline import Report, compare
 from paceline.comparison.foreign import inspect
 from paceline.comparison.sides import Side, read_side
 from paceline.errors import UsageError
+from paceline.gates import write_baseline
 from paceline.journal.records import Key
+from tests.report.journals import begin, failed, finished, passing
 
 
 def sample(name: str | int, value: Any = "C", *, epoch: int = 1, **fields: Any) -> dict[str, Any]:
@@ -308,6 +310,15 @@ def test_a_saved_baseline_is_compared_by_how_its_keys_ended(tmp_path: Path) -> N
         read_side(saved(tmp_path / "later.json", version=2))
     with pytest.raises(UsageError, match="is no baseline"):
         read_side(saved(tmp_path / "broken.json", keys=[{"case": "a", "outcome": "fine"}]))
+
+
+def test_a_baseline_that_a_gate_has_saved_is_compared_with_a_run(tmp_path: Path) -> None:
+    journal = finished(*passing("a", "b"), begin("c"), failed("c", "timeout"), keys=3)
+    run = Report.read(journal)
+    place = write_baseline(run, tmp_path / "baseline.json")
+    pair = compare(place, run).pairs[0]
+    assert pair.n_shared == 3
+    assert not any(pair.changes.values())
 
 
 # Together, and real data

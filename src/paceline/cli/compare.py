@@ -61,7 +61,9 @@ def command(
         with unless_gone():
             say(text)
         return 0
-    _write(output, text)
+    from paceline.files import write_whole
+
+    write_whole(output, f"{text}\n".encode(errors="backslashreplace"))
     return 0
 
 
@@ -91,14 +93,3 @@ def _fields(written: tuple[str, ...]) -> dict[str, str]:
         if fields.setdefault(ours, theirs) != theirs:
             raise UsageError(f"{ours!r} is mapped twice", hint="leave one of the two out")
     return fields
-
-
-def _write(output: Path, text: str) -> None:
-    from paceline.errors import UsageError
-
-    try:
-        output.write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise UsageError(
-            f"{output} cannot be written: {error.strerror}", hint="name a file in a folder that is there"
-        ) from error

@@ -19,14 +19,14 @@ from typing import Any, Final, Literal
 import msgspec
 
 from paceline.errors import UsageError
+from paceline.gates.baseline import FORMAT, read_saved
 from paceline.journal.journal import Journal
-from paceline.journal.records import JudgeStanding, Key, OutcomeKind
+from paceline.journal.records import JudgeStanding, Key
 from paceline.report.report import Report
 from paceline.report.sightings import Sighting
 
 Kind = Literal["run", "baseline", "inspect", "pydantic_evals", "rows"]
 
-BASELINE: Final = "paceline-baseline"
 MOST_BYTES: Final = 1 << 30
 """Of a file that is read whole."""
 
@@ -133,37 +133,15 @@ def _without_variant(seen: Iterable[Sighting]) -> dict[Key, Sighting]:
 # Saved baselines -----------------------------------------------------------------------------------
 
 
-class _Ended(msgspec.Struct, frozen=True, kw_only=True):
-    case: str
-    outcome: OutcomeKind
-    repeat: int = 0
-    variant: str = ""
-    passed: bool | None = None
-
-
-class _Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    format: Literal["paceline-baseline"]
-    version: int
-    suite: str
-    keys: list[_Ended]
-
-
 def _saved(place: Path, name: str) -> Side | None:
     """A baseline that `paceline check --save-baseline` has written; None where it is none."""
     with place.open("rb") as file:
         start = file.read(4096)
-    if BASELINE.encode() not in start.split(b"keys", 1)[0]:
+    if FORMAT.encode() not in start.split(b"keys", 1)[0]:
         return None
     if place.stat().st_size > MOST_BYTES:
         raise UsageError(f"{place} is too big for a baseline", hint="name the run that it was made from")
-    try:
-        written = msgspec.json.decode(place.read_bytes(), type=_Baseline)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise UsageError(f"{place} is no baseline: {error}", hint="save it again") from error
-    if written.version != 1:
-        raise UsageError(
-            f"{place} is a baseline of version {written.version}", hint="this Paceline reads version 1"
-        )
+    written = read_saved(place)
     seen = (
         Sighting(
             key=Key(each.case, each.repeat, each.variant),

@@ -19,28 +19,32 @@ import msgspec
 
 from paceline.errors import UsageError
 from paceline.files import write_whole
-from paceline.journal.records import Key
+from paceline.journal.records import Key, OutcomeKind
 from paceline.report.report import Report
 
 FORMAT: Final = "paceline-baseline"
 VERSION: Final = 1
 
 
-class _Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=False):
+class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=False):
+    """How a key ended, as it is written."""
+
     case: str
     repeat: int = 0
     variant: str = ""
-    outcome: str
+    outcome: OutcomeKind
     passed: bool | None
 
 
-class _Written(msgspec.Struct, frozen=True, kw_only=True):
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """A saved baseline."""
+
     format: str
     version: int
     suite: str
     run_id: str
     started: float | None
-    keys: list[_Ended]
+    keys: list[Ended]
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +76,7 @@ def write_baseline(report: Report[Any, Any, Any], path: str | os.PathLike[str]) 
             hint="go on with it first: `paceline resume`",
         )
     keys = [
-        _Ended(
+        Ended(
             case=seen.key.case,
             repeat=seen.key.repeat,
             variant=seen.key.variant,
@@ -82,7 +86,7 @@ def write_baseline(report: Report[Any, Any, Any], path: str | os.PathLike[str]) 
         for seen in report.observations.verdicts()
     ]
     keys.sort(key=lambda each: (each.case, each.variant, each.repeat))
-    head = _Written(
+    head = Written(
         format=FORMAT,
         version=VERSION,
         suite=report.dataset_name,
@@ -106,17 +110,7 @@ def read_baseline(named: str | os.PathLike[str]) -> Baseline:
         )
     if path.is_dir() or path.suffix == ".jsonl":
         return baseline_of(Report.read(path))
-    try:
-        written = msgspec.json.decode(path.read_bytes(), type=_Written)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise UsageError(
-            f"{path} is no baseline: {error}", hint="`paceline check RUN --save-baseline FILE` writes one"
-        ) from error
-    if (written.format, written.version) != (FORMAT, VERSION):
-        raise UsageError(
-            f"{path} is a {written.format} of version {written.version}",
-            hint=f"this Paceline reads {FORMAT} of version {VERSION}: save it again",
-        )
+    written = read_saved(path)
     return Baseline(
         suite=written.suite,
         run_id=written.run_id,
@@ -128,4 +122,20 @@ def read_baseline(named: str | os.PathLike[str]) -> Baseline:
     )
 
 
-__all__ = ["Baseline", "baseline_of", "read_baseline", "write_baseline"]
+def read_saved(path: Path) -> Written:
+    """A saved baseline, as it is written."""
+    try:
+        written = msgspec.json.decode(path.read_bytes(), type=Written)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UsageError(
+            f"{path} is no baseline: {error}", hint="`paceline check RUN --save-baseline FILE` writes one"
+        ) from error
+    if (written.format, written.version) != (FORMAT, VERSION):
+        raise UsageError(
+            f"{path} is a {written.format} of version {written.version}",
+            hint=f"this Paceline reads {FORMAT} of version {VERSION}: save it again",
+        )
+    return written
+
+
+__all__ = ["FORMAT", "Baseline", "Written", "baseline_of", "read_baseline", "read_saved", "write_baseline"]
