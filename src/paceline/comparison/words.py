@@ -115,7 +115,7 @@ def adjusted(metric: Metric) -> str:
     found = metric.found
     if found is None or metric.p_adjusted is None or metric.p_adjusted == found.p:
         return ""
-    return f"{metric.p_adjusted:.3g} by Holm"
+    return f"{chance(metric.p_adjusted)} by Holm"
 
 
 __all__ = [
