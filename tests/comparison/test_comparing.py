@@ -63,6 +63,14 @@ def test_a_suite_of_which_nine_in_ten_crash_is_worse_however_good_the_tenth_is(o
     assert len(found.pairs[0].changes["crashed"]) == 9
 
 
+def test_a_run_that_was_never_scored_has_failed_in_all_that_was_asked_of_it() -> None:
+    before = side(*(passed(f"case {n}", scores={"tone": 1.0}) for n in range(10)))
+    after = side(*(crashed(f"case {n}") for n in range(10)))
+    for first, second, verdict in ((before, after, "worse"), (after, before, "better")):
+        metrics = {each.name: each.verdict for each in compare(first, second).pairs[0].metrics}
+        assert metrics == dict.fromkeys(("pass_rate", "assertions.Right", "scores.tone"), verdict)
+
+
 def test_what_crashed_in_both_counts_as_false_in_both() -> None:
     found = compare(lettered("pxxx"), lettered("fxxx")).pairs[0].metric("assertions.Right").found
     assert found is not None

@@ -196,14 +196,19 @@ def _rng() -> np.random.Generator:
     return np.random.default_rng(SEED)
 
 
-def _names(shared: Iterable[Both], of: Callable[[Sighting], Iterable[str]]) -> list[str]:
-    """Names that both runs have, in the order in which they are met."""
-    first: dict[str, None] = {}
-    second: dict[str, None] = {}
-    for both in shared:
-        first.update(dict.fromkeys(of(both.first)))
-        second.update(dict.fromkeys(of(both.second)))
-    return sorted(name for name in first if name in second)
+def _names(shared: Sequence[Both], of: Callable[[Sighting], Iterable[str]]) -> list[str]:
+    """Names that both runs have; where one was never scored, those of the other, of which all has failed."""
+    of_first, of_second = ({name for each in seen for name in of(each)} for seen in _columns(shared))
+    for ours, theirs, seen in zip(
+        (of_first, of_second), (of_second, of_first), _columns(shared), strict=True
+    ):
+        if not any(each.outcome == "scored" for each in seen):
+            ours |= theirs
+    return sorted(of_first & of_second)
+
+
+def _columns(shared: Sequence[Both]) -> tuple[list[Sighting], list[Sighting]]:
+    return [each.first for each in shared], [each.second for each in shared]
 
 
 def _line(both: Both, first: float | None, second: float | None) -> Line | None:
