@@ -247,6 +247,10 @@ def test_nor_does_its_score_improve_by_it(scores: list[tuple[float, float]], dat
     assert now.difference <= was.difference + 1e-12
 
 
+def test_a_sample_so_large_that_it_shows_everything_does_not_say_nothing() -> None:
+    assert "show differences of less than 0.1 points and more" in str(compare(*[lettered("p" * 20_000)] * 2))
+
+
 # More than two
 
 

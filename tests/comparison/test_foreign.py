@@ -110,6 +110,14 @@ def test_epochs_are_repeats_and_a_log_without_all_of_them_is_not_whole(tmp_path:
     assert not started.whole
 
 
+def test_settings_of_the_model_are_read_from_where_a_log_has_them(tmp_path: Path) -> None:
+    older = read_side(as_json(tmp_path / "older.json", log(sample("a"), plan={"config": {"temperature": 0}})))
+    written = log(sample("a"))
+    written["eval"]["model_generate_config"] = {"temperature": 1}
+    newer = read_side(as_json(tmp_path / "newer.json", written))
+    assert any('"temperature":0' in text and '"temperature":1' in text for text in texts(older, newer))
+
+
 def test_a_log_that_was_cut_off_is_read_as_far_as_it_goes_and_is_not_whole(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "cut.eval", "w") as archive:
         archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": log()["eval"]}))

@@ -95,6 +95,8 @@ def sentence(metric: Metric, first: str, second: str) -> str:
     if found.detectable is None:
         return f"cannot tell: {pairs} show no difference of any size"
     shown = difference(metric.unit, found.detectable).removeprefix("+")
+    if shown == "0.0 points":
+        shown = "less than 0.1 points"
     return f"cannot tell: {pairs} show differences of {shown} and more"
 
 

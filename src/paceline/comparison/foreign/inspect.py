@@ -125,7 +125,12 @@ def _side(name: str, place: str, header: Mapping[str, Any], samples: Iterator[tu
         seen=seen,
         whole=header.get("status") == "success" and len(seen) >= _expected(about, config, place),
         settings={"timeout": limit} if (limit := config.get("time_limit")) is not None else {},
-        tasks={"model": about.get("model"), "settings": about.get("model_generate_config")},
+        tasks={
+            "model": about.get("model"),
+            "roles": about.get("model_roles"),
+            # Older logs have it with the plan.
+            "settings": about.get("model_generate_config") or mapping_in(header, "plan", place).get("config"),
+        },
         evaluators=_scorers(about),
     )
 
