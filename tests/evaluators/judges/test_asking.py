@@ -92,6 +92,15 @@ def test_what_no_json_can_hold_is_no_score_either(score: float) -> None:
         judgement_of(Answer(parsed={"reason": "r", "score": score}), question)
 
 
+@pytest.mark.parametrize(("stop", "why"), [("refusal", "refused"), ("content_filter", "content filter")])
+def test_a_verdict_beside_a_refusal_is_none(stop: Any, why: str) -> None:
+    question = Question(rubric="r", shown={"output": 1})
+    said = {"reason": "r", "pass": True}
+    assert judgement_of(Answer(parsed=said), question).passed is True
+    with pytest.raises(JudgeUnreadable, match=why):
+        judgement_of(Answer(parsed=said, stop=stop), question)
+
+
 def test_a_choice_that_was_not_offered_is_an_error() -> None:
     with pytest.raises(JudgeUnreadable, match="not one of A, B"):
         ask({"reason": "r", "choice": "a"}, answer="choice", choices=("A", "B"))

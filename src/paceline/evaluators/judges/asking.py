@@ -33,6 +33,13 @@ SHOWN: Final = 200
 """Characters of an unreadable answer that its error shows."""
 
 
+_UNSAID: Final = {
+    "refusal": "it refused to answer",
+    "content_filter": "the provider's content filter cut it off",
+}
+"""Ends of an answer after which a verdict that stands there all the same is none."""
+
+
 class JudgeUnreadable(ValueError):
     """A judge has answered, and what it has said is no judgement. Another answer may be one."""
 
@@ -98,6 +105,8 @@ def judgement_of(
 ) -> Judgement:
     """The judgement in an answer; JudgeUnreadable where it is not one, in form or in what it says."""
     said = answer.parsed
+    if answer.stop in _UNSAID:
+        raise _unreadable(_UNSAID[answer.stop], answer)
     if not isinstance(said, dict):
         raise _unreadable("it is not an object", answer)
     if (name := _said_twice(answer.text)) is not None:
