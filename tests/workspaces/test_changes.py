@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.workspaces import changes as changes_module
+from paceline.workspaces import git as git_module
 from paceline.workspaces.changes import Changed
 from paceline.workspaces.ground import Ground
-from paceline.workspaces.sources import Nothing, Repository, Source, Template
+from paceline.workspaces.sources import Nothing, Repository, Source, Template, WorkspaceGone
 from paceline.workspaces.workspace import Workspace, finish, make, remake
 from tests.workspaces.repositories import elsewhere, git, repository, shown, write
 
@@ -34,7 +35,8 @@ def made(elsewhere: Path, source: Source, files: dict[str, bytes] | None = None)
 
 
 def sources(folder: Path) -> list[Source]:
-    repository(folder / "repo", BEFORE)
+    if not (folder / "repo").exists():
+        repository(folder / "repo", BEFORE)
     write(folder / "template", BEFORE)
     return [Repository(str(folder / "repo")), Template(folder / "template"), Nothing()]
 
@@ -165,6 +167,105 @@ def test_a_file_in_place_of_a_folder_and_the_other_way_round(elsewhere: Path) ->
     again = remake(ground, "again/1", workspace.record, None)
     finish(again, changes.patch)
     assert shown(again.path) == shown(workspace.path)
+
+
+def comes_again(elsewhere: Path, ground: Ground, workspace: Workspace) -> changes_module.Changes:
+    """The changes of a workspace, once it is seen that their patch makes the same of a fresh one."""
+    changes = workspace.changes(elsewhere / "patch")
+    again = remake(ground, "again/1", workspace.record, None)
+    finish(again, changes.patch)
+    assert shown(again.path) == shown(workspace.path)
+    return changes
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_link_in_place_of_a_folder(elsewhere: Path, which: int) -> None:
+    ground, workspace = made(elsewhere, sources(elsewhere)[which])
+    shutil.rmtree(workspace.path / "sub")
+    (workspace.path / "sub").symlink_to("elsewhere")
+    changes = comes_again(elsewhere, ground, workspace)
+    kinds = {"sub": "added", "sub/b.bin": "deleted", "sub/deep/c": "deleted"}
+    assert {each.path: each.kind for each in changes.files} == kinds
+
+
+@pytest.mark.parametrize("name", ["git~1", ".git.", "sub/.git::$INDEX_ALLOCATION", "a\\b", "..\\..\\up"])
+def test_names_that_mean_something_elsewhere_are_names_here(elsewhere: Path, name: str) -> None:
+    for which, source in enumerate(sources(elsewhere)):
+        ground, workspace = made(elsewhere / str(which), source)
+        write(workspace.path, {name: "x"})
+        assert comes_again(elsewhere, ground, workspace).files == (Changed("added", name),)
+
+
+def test_a_name_that_git_refuses_is_told_and_left_out(elsewhere: Path) -> None:
+    _ground, workspace = made(elsewhere, Nothing())
+    write(workspace.path, {".GIT/config": "x"})
+    (workspace.path / ".gitmodules").symlink_to("/etc/passwd")
+    changes = workspace.changes(elsewhere / "patch")
+    assert changes.files == (Changed("added", ".GIT/config"), Changed("added", ".gitmodules"))
+    assert changes.patch is None
+    assert [each.partition(":")[0] for each in changes.left_out] == [".GIT/config", ".gitmodules"]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    ["* text=auto eol=crlf", "* ident", "*.txt working-tree-encoding=UTF-16LE", "* -text -diff filter=x"],
+)
+def test_how_the_agent_would_have_files_written_makes_no_difference(elsewhere: Path, attributes: str) -> None:
+    for which, source in enumerate(sources(elsewhere)):
+        ground, workspace = made(elsewhere / str(which), source)
+        write(
+            workspace.path,
+            {".gitattributes": f"{attributes}\n", "w.txt": "a\r\nb\n$Id: x $", "odd": "\n\r\n"},
+        )
+        changes = comes_again(elsewhere, ground, workspace)
+        assert {each.path for each in changes.files} == {".gitattributes", "odd", "w.txt"}
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_files_that_are_written_otherwise_than_they_are_kept_come_again(elsewhere: Path, which: int) -> None:
+    """Line ends of Windows, as `.gitattributes` of the repository or template would have them."""
+    before = {".gitattributes": "*.txt text eol=crlf\n", "a.txt": "one\r\ntwo\r\n", "b.txt": "b\r\n"}
+    repository(elsewhere / "repo", before)
+    write(elsewhere / "template", before)
+    source = (Repository(str(elsewhere / "repo")), Template(elsewhere / "template"))[which]
+    ground, workspace = made(elsewhere, source)
+    assert (workspace.path / "a.txt").read_bytes() == b"one\r\ntwo\r\n"
+    write(workspace.path, {"a.txt": "one\r\nTWO\r\n", "new.txt": "new\r\n"})
+    changes = comes_again(elsewhere, ground, workspace)
+    assert changes.files == (Changed("modified", "a.txt"), Changed("added", "new.txt"))
+
+
+@pytest.mark.parametrize("name", [".gitignore", "sub/.gitattributes", "new/.gitignore"])
+def test_a_pipe_that_git_would_open_keeps_nobody_waiting(
+    elsewhere: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_module, "LOCAL_S", 10.0)
+    for which, source in enumerate(sources(elsewhere)):
+        _ground, workspace = made(elsewhere / str(which), source)
+        (workspace.path / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(workspace.path / name)
+        write(workspace.path, {"x": "x"})
+        changes = workspace.changes(elsewhere / "patch")
+        assert changes.files == (Changed("added", "x"),)
+        assert changes.left_out == (f"{name}: it was no plain file",)
+
+
+def test_what_hides_other_files_is_not_hidden_itself(elsewhere: Path) -> None:
+    for which, source in enumerate(sources(elsewhere)):
+        _ground, workspace = made(elsewhere / str(which), source)
+        write(workspace.path, {".gitignore": "*\n", "conftest.py": "", "build/.gitignore": "*\n"})
+        assert workspace.changes(elsewhere / "patch").files == (Changed("added", ".gitignore"),)
+
+
+def test_a_workspace_that_was_removed_or_replaced_is_said_to_be_gone(elsewhere: Path) -> None:
+    for which, source in enumerate(sources(elsewhere)):
+        _ground, workspace = made(elsewhere / str(which), source)
+        shutil.rmtree(workspace.path)
+        with pytest.raises(WorkspaceGone, match="not there any more"):
+            workspace.changes(elsewhere / "patch")
+        workspace.path.symlink_to(elsewhere)
+        with pytest.raises(WorkspaceGone, match="not there any more"):
+            workspace.changes(elsewhere / "patch")
 
 
 NAMES = st.sampled_from(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from paceline.workspaces import ground as ground_module
-from paceline.workspaces.git import make_repository
+from paceline.workspaces.git import make_comparing
 from paceline.workspaces.ground import Ground, grounds_root, sweep
 from paceline.workspaces.sources import Archive, Nothing, Repository, Template, WorkspaceError
 from paceline.workspaces.stores import Store, store_of
@@ -86,13 +86,13 @@ def test_nobody_compares_by_a_repository_that_is_half_made(
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
-    def slowly(place: Path, *, bare: bool) -> None:
+    def slowly(place: Path, *, literal: bool) -> None:
         place.mkdir()
         begun.set()
         assert go_on.wait(30)
-        make_repository(place, bare=bare)
+        make_comparing(place, literal=literal)
 
-    monkeypatch.setattr(ground_module, "make_repository", slowly)
+    monkeypatch.setattr(ground_module, "make_comparing", slowly)
     ground = claimed()
 
     def is_whole() -> bool:

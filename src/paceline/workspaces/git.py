@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -22,6 +22,8 @@ LOCAL_S: Final = 300.0
 REMOTE_S: Final = 1800.0
 """For a clone of something big over a slow line."""
 SHOWN: Final = 2_000
+ANY_NAME: Final = ("-c", "core.protectNTFS=false")
+"""`git~1` is a file like any other where nobody takes it for `.git`."""
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Every git knows it, whether it is stored or not."""
 
@@ -57,7 +59,7 @@ def git(
         require()
         raise
     except subprocess.TimeoutExpired:
-        raise WorkspaceError(f"`git {arguments[0]}` did not end within {LOCAL_S:g} s")
+        raise WorkspaceError(f"`git {_verb(arguments)}` did not end within {LOCAL_S:g} s")
     if done.returncode:
         raise _failed(arguments, done.stderr)
     return done.stdout or b""
@@ -81,8 +83,18 @@ def fetch(*arguments: str | Path) -> bytes:
 
 def _failed(arguments: tuple[str | Path, ...], said: bytes) -> WorkspaceError:
     words = said.decode(errors="backslashreplace").strip() or "it said nothing"
-    verb = next((str(each) for each in arguments if not str(each).startswith(("-", "/"))), "")
-    return WorkspaceError(f"`git {verb}` failed: {words[-SHOWN:]}")
+    return WorkspaceError(f"`git {_verb(arguments)}` failed: {words[-SHOWN:]}")
+
+
+def _verb(arguments: Sequence[str | Path]) -> str:
+    """What git was to do."""
+    words = iter(map(str, arguments))
+    for word in words:
+        if word in ("-C", "-c", "--git-dir"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def _alone() -> dict[str, str]:
@@ -109,3 +121,16 @@ def make_repository(place: Path, *, head: str = "ref: refs/heads/main\n", bare: 
         f"{'' if bare else chr(9) + 'logallrefupdates = true' + chr(10)}"
     )
     (place / "HEAD").write_text(head)
+
+
+def make_comparing(place: Path, *, literal: bool) -> None:
+    """A repository with nothing but settings, to compare a folder by. `literal`: a file is its bytes,
+    whatever a `.gitattributes` says of how it is to be written."""
+    make_repository(place, bare=False)
+    with (place / "config").open("a") as config:
+        config.write("\tprotectNTFS = false\n")
+    if literal:
+        (place / "info" / "attributes").write_text(_LITERAL)
+
+
+_LITERAL: Final = "* -text !eol -ident !filter !working-tree-encoding !diff\n"

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from paceline.errors import JournalBusy
 from paceline.journal.lock import Lock, acquire, owner_of
 from paceline.workspaces.archives import unpack
-from paceline.workspaces.git import git, make_repository
+from paceline.workspaces.git import git, make_comparing
 from paceline.workspaces.inside import remove
 from paceline.workspaces.sources import Archive, Repository, Template, WorkspaceError, to_plain
 from paceline.workspaces.spreading import spread_out
@@ -116,13 +116,21 @@ class Ground:
     @property
     def repository(self) -> Path:
         """A repository with settings of ours and no objects, to compare by."""
-        place = self.path / "compare.git"
+        return self._comparing("compare.git", literal=False)
+
+    @property
+    def literal(self) -> Path:
+        """One by which files are their bytes; snapshots keep their objects there."""
+        return self._comparing("literal.git", literal=True)
+
+    def _comparing(self, name: str, *, literal: bool) -> Path:
+        place = self.path / name
         if not place.exists():
             with self._alone("compare"):
                 if not place.exists():
                     # Under another name until it is whole: nobody who sees it waits for anybody.
-                    unfinished = place.with_name("compare.new")
-                    make_repository(unfinished, bare=True)
+                    unfinished = place.with_suffix(".new")
+                    make_comparing(unfinished, literal=literal)
                     unfinished.rename(place)
         return place
 
@@ -144,7 +152,7 @@ class Ground:
         name = json.dumps(to_plain(source))
         if (found := self._snapshots.get(name)) is not None:
             return found
-        repository = self.repository
+        repository = self.literal
         with self._alone(name):
             place = self.path / "snapshots" / _digest(name)
             found = Snapshot(place / "files", place / "index", "")
@@ -201,7 +209,7 @@ def _indexed(snapshot: Snapshot, repository: Path) -> str:
         "GIT_WORK_TREE": str(snapshot.files),
         "GIT_INDEX_FILE": str(snapshot.listed),
     }
-    alone = ("-C", snapshot.files, "-c", "core.bare=false", "-c", "core.compression=0")
+    alone = ("-C", snapshot.files, "-c", "core.compression=0")
     git(*alone, "add", "--all", ".", env=env)
     return git(*alone, "write-tree", env=env).decode().strip()
 

@@ -14,6 +14,10 @@ class WorkspaceError(PacelineError):
     """A workspace cannot be made, or what came of it cannot be kept. It says nothing about the agent."""
 
 
+class WorkspaceGone(WorkspaceError):
+    """Whoever worked in it has removed it, or put something else in its place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Nothing:
     """An empty folder."""

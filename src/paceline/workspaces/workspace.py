@@ -79,6 +79,7 @@ def make(ground: Ground, name: str, source: Source, files: Mapping[str, bytes]) 
 
 def _made(ground: Ground, place: Path, work: Path, source: Source) -> Workspace:
     own, lender = place / "objects", None
+    repository = literal = ground.literal
     match source:
         case Nothing():
             borrowed, tree, record = [own], EMPTY_TREE, to_plain(source)
@@ -86,18 +87,18 @@ def _made(ground: Ground, place: Path, work: Path, source: Source) -> Workspace:
             snapshot = ground.snapshot(source)
             copy(snapshot.files, work)
             shutil.copyfile(snapshot.listed, place / "index")
-            borrowed, tree = [ground.repository / "objects"], snapshot.tree
+            borrowed, tree = [literal / "objects"], snapshot.tree
             record = {**to_plain(source), "tree": tree}
         case Repository():
             store, commit = ground.pinned(source)
             store.checkout(commit.commit, work)
             shutil.copyfile(work / ".git" / "index", place / "index")
-            lender = store.objects
+            lender, repository = store.objects, ground.repository
             borrowed, tree = [lender], commit.commit
             record = to_plain(commit)
         case _:
             assert_never(source)
-    baseline = Baseline(work, place, repository=ground.repository, borrowed=borrowed, tree=tree)
+    baseline = Baseline(work, place, repository=repository, literal=literal, borrowed=borrowed, tree=tree)
     return Workspace(work, baseline, record, lender)
 
 
@@ -118,4 +119,5 @@ def remake(ground: Ground, name: str, record: Mapping[str, Any], given: Path | N
 def finish(workspace: Workspace, patch: Path | None) -> None:
     """Bring a workspace that was remade to where the attempt has left it."""
     if patch is not None:
-        apply(patch, workspace.path)
+        own = workspace.path / ".git" if workspace.borrowed is not None else None
+        apply(patch, workspace.path, repository=own)

@@ -47,6 +47,13 @@ OUTCOMES: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
         failures.NoAnswer,
         "was to be at answer.a, and answer has b",
     ),
+    ('rm -r "$PACELINE_WORKSPACE"', {}, failures.WorkspaceRemoved, "is not there any more"),
+    (
+        'rm -r "$PACELINE_WORKSPACE"; ln -s /etc "$PACELINE_WORKSPACE"',
+        {"output": {"file": "hostname"}},
+        failures.WorkspaceRemoved,
+        "is not there any more",
+    ),
     ("ln -s /etc/passwd a", {"output": {"file": "a"}}, failures.NoAnswer, "is a link"),
     (
         "true",

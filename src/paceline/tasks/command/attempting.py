@@ -31,6 +31,7 @@ from paceline.tasks.command.failures import (
     NotStarted,
     SetupFailed,
     WorkspaceFailed,
+    WorkspaceRemoved,
     failure_of,
 )
 from paceline.tasks.command.grounds import clearing
@@ -42,7 +43,7 @@ from paceline.tasks.template import Place, Template, as_text, found
 from paceline.workspaces.changes import Changes
 from paceline.workspaces.ground import Ground
 from paceline.workspaces.inside import parts_of, write
-from paceline.workspaces.sources import Source, WorkspaceError
+from paceline.workspaces.sources import Source, WorkspaceError, WorkspaceGone
 from paceline.workspaces.workspace import Workspace, make
 
 LAST_MOMENT_S: Final = 1.5
@@ -343,6 +344,8 @@ class Attempting:
         if self._workspace is not None:
             try:
                 changes = self._workspace.changes(self._kept.patch)
+            except WorkspaceGone as error:
+                failure = failure or WorkspaceRemoved(str(error))
             except WorkspaceError as error:
                 failure = failure or WorkspaceFailed(f"what it has changed cannot be kept: {error}")
             else:

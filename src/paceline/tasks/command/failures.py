@@ -87,6 +87,10 @@ class WorkspaceFailed(TaskFailure):
     error_class: ClassVar[ErrorClass] = "infrastructure"
 
 
+class WorkspaceRemoved(TaskFailure):
+    """It has removed its workspace, or put something else in its place."""
+
+
 class EngineFailed(TaskFailure):
     """The container engine did not run it."""
 
