@@ -121,7 +121,7 @@ def test_exit_codes_that_are_no_failure_are_said(elsewhere: Path) -> None:
 
 
 def test_in_a_run_each_is_the_outcome_of_its_case(elsewhere: Path) -> None:
-    task = CommandTask("eval {{ inputs }}", timeout=0.5, grace=0.2)
+    task = CommandTask("eval {{ inputs }}", timeout=3.0, grace=0.2)
     cases = {
         "fine": "echo fine",
         "code": "exit 3",
