@@ -123,8 +123,9 @@ class Table:
         self.verdict = array("b")
         self.seconds = array("d")
         self.total = array("d")
-        self.ended = array("d")
-        """When the outcome was put on record."""
+        self.ended = array("f")
+        """When the outcome was put on record, in seconds since the first process began: to the millisecond
+        within hours, which is enough for a timeline."""
         self.attempts = array("H")
         """The highest number of an attempt that is on record."""
         self._settled = array("H")
@@ -359,7 +360,7 @@ class Table:
         self.outcome_at[row] = offset
         self.seconds[row] = line.seconds
         self.total[row] = line.total
-        self.ended[row] = line.at
+        self.ended[row] = line.at - self.processes[0].started
         if line.waited:
             self.waited[row] = line.waited
         if line.abandoned:

@@ -75,12 +75,13 @@ def timeline_of(table: Table) -> TimelineFigures | None:
     ended, errors = [0] * STEPS, [0] * STEPS
     low, high, shift = axis.span_of(axis.starts[0])
     opened = 0
-    for row, at in enumerate(table.ended):
+    for row, since in enumerate(table.ended):
         if table.outcome[row] == OPEN:
             opened += 1
             if opened <= MOST_OPEN:
                 _add_open(table, row, axis, in_progress)
             continue
+        at = axis.starts[0] + since
         if not low <= at <= high:
             low, high, shift = axis.span_of(at)
         end = min(max(at, low), high)
