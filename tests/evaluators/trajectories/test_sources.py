@@ -50,6 +50,18 @@ def test_without_a_trajectory_every_evaluator_names_the_ways_to_have_one(evaluat
     assert len(f"ArgumentCorrectness: {refused.value}") <= 200, "reports show no more"
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        [{"role": "user", "content": "delete it"}],
+        [{"role": "system", "content": "be kind"}, {"role": "user", "content": "delete it"}],
+    ],
+)
+def test_messages_in_which_no_model_says_anything_are_no_trajectory(output: Any) -> None:
+    with pytest.raises(NoTrajectory):
+        ForbiddenTools(["delete"]).evaluate(finished(output))
+
+
 def test_in_a_run_that_is_an_evaluator_that_failed_and_neither_a_pass_nor_a_zero() -> None:
     dataset: Dataset[Any, Any, Any] = Dataset(
         cases=[Case(inputs=1)], evaluators=[ToolCorrectness([]), TrajectoryMatch([])]

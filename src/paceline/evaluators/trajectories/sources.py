@@ -94,4 +94,6 @@ def _in_output(ctx: EvaluatorContext[Any, Any, Any]) -> list[Step] | None:
     asked = [step.message for step in given]
     if asked and [step.message for step in found[: len(asked)]] == asked:
         found = [step._replace(given=True) for step in found[: len(asked)]] + found[len(asked) :]
-    return found
+    # Messages in which no model says anything, a prompt say, tell nothing of what one has asked for.
+    said = any(isinstance(step.message, Assistant) and not step.given for step in found)
+    return found if said or any(step.unread for step in found) else None
