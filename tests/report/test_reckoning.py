@@ -58,6 +58,16 @@ def test_a_run_in_which_all_cases_were_scored_is_complete() -> None:
     assert found.passed.interval == wilson(2, 3)
 
 
+def test_of_a_run_that_has_begun_nothing_none_has_passed() -> None:
+    found = figures(Lines(run(expected=3)))
+    assert (found.passed.count, found.passed.of, found.passed.rate, found.passed.interval) == (
+        0,
+        3,
+        0.0,
+        None,
+    )
+
+
 @pytest.mark.parametrize(
     ("source", "verdict"),
     [

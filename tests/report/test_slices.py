@@ -124,6 +124,17 @@ def test_scores_have_a_mean_and_an_interval_in_each_slice() -> None:
     assert found.passed.rate is None
 
 
+def test_a_slice_in_which_nothing_is_asserted_has_no_pass_rate_whatever_failed() -> None:
+    lines = [
+        *case("a", {"topic": "x"}),
+        *(asked("b", {"topic": "y"}), scored("b")),
+        *(asked("c", {"topic": "y"}), failed("c")),
+    ]
+    found = by_value(report(*lines, keys=3).by("topic"))
+    assert (found["x"].passed.rate, found["y"].passed.rate) == (1.0, None)
+    assert (found["y"].n_scored, found["y"].n_failed) == (1, 1)
+
+
 # Fields
 
 
@@ -212,6 +223,8 @@ def test_the_document_has_the_slices_that_were_asked_for() -> None:
     assert [each["value"] for each in told["topic"]["slices"]] == ["algebra", "logic"]
     assert told["topic"]["slices"][0]["pass_rate"] == 0.75
     assert found.to_dict()["slices"] == {}
+    assert found.to_dict(by="topic") == found.to_dict(by=["topic"])
+    assert found.render(by="topic") == found.render(by=["topic"])
 
 
 def test_the_table_marks_what_is_few_and_what_differs() -> None:

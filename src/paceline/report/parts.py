@@ -17,6 +17,7 @@ from paceline.report.passing import (
     CODES_NOT_RUN,
     COUNTING,
     Units,
+    headline,
     latencies_of,
     mean_of,
     proportion,
@@ -61,7 +62,7 @@ def part_of(table: Table, rows: Sequence[int], units: Units, *, whole: bool) -> 
     codes = Counter(table.outcome[row] for row in rows)
     ended, scored = codes.total() - codes[OPEN], codes[SCORED]
     not_run = sum(codes[code] for code in CODES_NOT_RUN)
-    passed = proportion(table, with_verdicts(table, COUNTING, rows), units)
+    passed = headline(table, rows, units)
     run = codes.total() - not_run
     means = {name: mean_of(column, rows, units) for name, column in table.findings.scores.items()}
     fields = PartFigures(

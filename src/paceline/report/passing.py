@@ -17,7 +17,16 @@ from typing import Final, TypeAlias
 from paceline.journal.records import OUTCOMES
 from paceline.report.columns import Column
 from paceline.report.shapes import Mean, Proportion
-from paceline.report.table import CODES, CODES_WITH_OUTPUT, NOT_PASSED, OPEN, PASSED, UNSCORED, Table
+from paceline.report.table import (
+    CODES,
+    CODES_WITH_OUTPUT,
+    NOT_PASSED,
+    OPEN,
+    PASSED,
+    UNASSERTED,
+    UNSCORED,
+    Table,
+)
 from paceline.statistics.means import fitting_interval
 from paceline.statistics.proportions import clustered, wilson
 
@@ -68,6 +77,21 @@ def proportion(table: Table, rows: Iterable[int], units: Units) -> Proportion:
     return Proportion(count=passed, of=of, rate=share(passed, of), interval=clustered(tries))
 
 
+def asserts_nothing(verdicts: Counter[int]) -> bool:
+    """Whether rows with these verdicts were scored, and nothing is asserted of any of them."""
+    return bool(verdicts[UNASSERTED]) and not verdicts[PASSED] + verdicts[NOT_PASSED]
+
+
+def headline(table: Table, among: Sequence[int] | None, units: Units) -> Proportion:
+    """How many of these rows, or of all, have passed: what failed, or has no outcome, counts as not passed.
+
+    Where none of them asserts anything, what failed does not make a pass rate of it.
+    """
+    if asserts_nothing(Counter(table.verdict if among is None else (table.verdict[row] for row in among))):
+        return Proportion(count=0, of=0, rate=None, interval=None)
+    return proportion(table, with_verdicts(table, COUNTING, among), units)
+
+
 def without_interval(found: Proportion, *, of: int) -> Proportion:
     """The same of so many, of which not all are run: nothing was observed of those."""
     return Proportion(count=found.count, of=of, rate=share(found.count, of), interval=None)
@@ -109,6 +133,8 @@ __all__ = [
     "COUNTING",
     "NOT_RUN",
     "Units",
+    "asserts_nothing",
+    "headline",
     "latencies_of",
     "mean_of",
     "proportion",

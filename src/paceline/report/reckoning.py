@@ -33,6 +33,8 @@ from paceline.report.passing import (
     COUNTING,
     NOT_RUN,
     Units,
+    asserts_nothing,
+    headline,
     latencies_of,
     mean_of,
     proportion,
@@ -187,14 +189,10 @@ def _stopped(table: Table) -> str:
 def _passing(table: Table, expected: int, units: Units, *, whole: bool) -> dict[str, Any]:
     """The figures about passing; nothing was observed of the keys that a run which is not whole has left."""
     verdicts = Counter(table.verdict)
-    if verdicts[UNASSERTED] and not verdicts[PASSED] + verdicts[NOT_PASSED]:
-        # No case asserts anything: what failed does not make a pass rate of it.
-        headline = of_run = Proportion(count=0, of=0, rate=None, interval=None)
-    else:
-        headline = of_run = proportion(table, with_verdicts(table, COUNTING), units)
-        if not whole:
-            headline = without_interval(headline, of=expected - verdicts[UNASSERTED])
-            of_run = proportion(table, with_verdicts(table, COUNTING, run_only=True), units)
+    passed = of_run = headline(table, None, units)
+    if not whole and not asserts_nothing(verdicts):
+        passed = without_interval(passed, of=expected - verdicts[UNASSERTED])
+        of_run = proportion(table, with_verdicts(table, COUNTING, run_only=True), units)
     # Several variants are several answers, and no average of them is one.
     repeated = whole and table.groups is not None and not any(table.variants)
     tries = tries_of(table, with_verdicts(table, COUNTING), table.groups) if repeated else []
@@ -202,7 +200,7 @@ def _passing(table: Table, expected: int, units: Units, *, whole: bool) -> dict[
         "n_passed": verdicts[PASSED],
         "n_not_passed": verdicts[NOT_PASSED],
         "n_unasserted": verdicts[UNASSERTED],
-        "passed": headline,
+        "passed": passed,
         "passed_of_run": of_run,
         "passed_of_scored": proportion(table, with_verdicts(table, ASSERTED), units),
         "pass_at": by_tries(tries, pass_at_k),

@@ -41,7 +41,7 @@ from paceline.report.rows import ReportCase, ReportCaseFailure, Row
 from paceline.report.sightings import Sighting, sightings
 from paceline.report.stability import tries_among
 from paceline.report.table import CODES_WITH_OUTPUT, NOT_PASSED, OPEN, UNSCORED, Table, fold
-from paceline.report.terminal import Shown, render, show
+from paceline.report.terminal import Shown, fields_of, render, show
 from paceline.statistics.repeats import Chance, average, pass_at_k, pass_hat_k
 
 if TYPE_CHECKING:
@@ -338,7 +338,7 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
     def __str__(self) -> str:
         return self.render()
 
-    def to_dict(self, *, by: Sequence[str] = ()) -> dict[str, Any]:
+    def to_dict(self, *, by: str | Sequence[str] = ()) -> dict[str, Any]:
         """The figures as plain data, with slices by these fields of the metadata.
 
         `paceline.report.document.KEYS` says what each key means.
@@ -350,7 +350,7 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
             path=os.fsencode(self.path).decode(errors="backslashreplace") if self.path else None,
             started=self.run.started if self.run else None,
             metadata=self.experiment_metadata,
-            slices=[self.by(field) for field in by],
+            slices=[self.by(field) for field in fields_of(by)],
             clustered_by=self.clustered_by,
         )
 
@@ -372,7 +372,7 @@ class Report(Generic[InputsT, OutputT, MetadataT]):
 
         return spreadsheet(self)
 
-    def to_json(self, *, indent: int = 2, by: Sequence[str] = ()) -> str:
+    def to_json(self, *, indent: int = 2, by: str | Sequence[str] = ()) -> str:
         """`to_dict` as JSON text; `indent=0` for one line."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict(by=by)), indent=indent or -1).decode()
 

@@ -68,8 +68,8 @@ class Shown(TypedDict, total=False):
     """On by default."""
     include_averages: bool
     """What each evaluator said over all cases; on by default."""
-    by: Sequence[str]
-    """Fields of the metadata: a table of the slices by each of them."""
+    by: str | Sequence[str]
+    """A field of the metadata, or several: a table of the slices by each of them."""
 
     # Without effect: what they are about does not exist here, or looks the same for everybody.
     include_removed_cases: bool
@@ -81,6 +81,11 @@ class Shown(TypedDict, total=False):
     label_configs: Any
     metric_configs: Any
     duration_config: Any
+
+
+def fields_of(by: str | Sequence[str]) -> Sequence[str]:
+    """The fields that slices are asked for by."""
+    return (by,) if isinstance(by, str) else by
 
 
 def render(report: Report[Any, Any, Any], *, width: int | None, shown: Shown) -> str:
@@ -158,7 +163,7 @@ def _parts(report: Report[Any, Any, Any], pen: Pen, shown: Shown, *, width: int)
         if (told and averages) or (evaluators.failures and failures):
             yield _evaluators(figures, pen, averages=averages, failures=failures)
         yield from tables.variants(figures.variants, pen)
-        for field in shown.get("by", ()):
+        for field in fields_of(shown.get("by", ())):
             yield from tables.slices(report.by(field), pen)
         yield from _how_it_went(figures, pen, width)
         if figures.causes and shown.get("include_errors", True):
@@ -460,4 +465,4 @@ def _what_a_resume_runs(figures: Figures) -> str:
     return ", ".join(goals) or "runs what is left"
 
 
-__all__ = ["FEW_CASES", "Shown", "outcome_word", "render", "show"]
+__all__ = ["FEW_CASES", "Shown", "fields_of", "outcome_word", "render", "show"]
