@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import os
 import tarfile
+import tempfile
 import zipfile
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.workspaces.archives import stays_inside, unpack
@@ -177,6 +180,54 @@ def test_links_that_are_taken_never_lead_out_also_not_by_way_of_each_other(
 
     # Folders of the archive are real ones, so the link starts from where its path says.
     resolved(path[:-1], target, 0)
+
+
+@settings(max_examples=200)
+@given(
+    which=st.sampled_from(["tar", "pax", "zip"]),
+    changes=st.lists(st.tuples(st.integers(0, 4_000), st.integers(0, 255)), min_size=1, max_size=6),
+)
+def test_whatever_an_archive_says_of_itself_it_is_unpacked_or_refused(
+    which: str, changes: list[tuple[int, int]]
+) -> None:
+    whole = bytearray(_small(which))
+    for place, byte in changes:
+        whole[place % len(whole)] = byte
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "archive").write_bytes(whole)
+        (Path(folder) / "into").mkdir()
+        with suppress(WorkspaceError):
+            unpack(Path(folder) / "archive", Path(folder) / "into", most=1_000_000)
+        assert {path.name for path in Path(folder).iterdir()} == {"archive", "into"}
+
+
+def test_a_header_that_makes_no_sense_is_damage(tmp_path: Path) -> None:
+    sparse = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(2**50)}
+    archive = tar(tmp_path / "a.tar", ("a", {"pax_headers": sparse}, b"1\n0\n"), mode="w")
+    with pytest.raises(WorkspaceError, match="damaged"):
+        unpack(archive, into(tmp_path))
+
+
+@lru_cache
+def _small(which: str) -> bytes:
+    """A small archive: files, a folder, a link, and, with `pax`, headers of the longer kind."""
+    taken = io.BytesIO()
+    if which == "zip":
+        with zipfile.ZipFile(taken, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("a/b.txt", "b" * 300)
+            packed.writestr("c", "c")
+    else:
+        with tarfile.open(fileobj=taken, mode="w", format=tarfile.PAX_FORMAT) as packed_tar:
+            for name in ("a/b.txt", "ü" * 120 if which == "pax" else "c"):
+                told = tarfile.TarInfo(name)
+                told.size = 300
+                if which == "pax":
+                    told.pax_headers = {"mtime": "1.5", "GNU.sparse.major": "1", "GNU.sparse.minor": "0"}
+                packed_tar.addfile(told, io.BytesIO(b"1\n" * 150))
+            link = tarfile.TarInfo("link")
+            link.type, link.linkname = tarfile.SYMTYPE, "c"
+            packed_tar.addfile(link)
+    return taken.getvalue()
 
 
 def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:

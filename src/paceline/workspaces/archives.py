@@ -11,6 +11,7 @@ import gzip
 import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -35,6 +36,10 @@ _DAMAGED: Final = (
     EOFError,
     NotImplementedError,
     RuntimeError,  # zipfile's word for what wants a password
+    ValueError,  # and what the libraries stumble over in a header that makes no sense
+    ArithmeticError,
+    LookupError,
+    struct.error,
 )
 
 
