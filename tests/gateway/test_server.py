@@ -321,6 +321,51 @@ def test_a_child_that_goes_away_takes_its_call_with_it() -> None:
         asyncio.run(asyncio.wait_for(talk(environ_of(sim)), 30))
 
 
+async def told(gateway: Gateway, sent: bytes) -> bytes:
+    """What comes back for these bytes, up to the end of its head."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(gateway.url.rpartition(":")[2]))
+    writer.write(sent)
+    try:
+        return await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
+    finally:
+        writer.transport.abort()
+
+
+def test_a_big_body_without_a_ticket_is_not_even_read() -> None:
+    async def talk(environ: dict[str, str]) -> None:
+        async with gateway_to(environ) as gateway:
+            with gateway.ticket() as ticket:
+                big = b"content-length: 50000000\r\n\r\n"
+                for path in (b"/openai/v1/chat/completions", b"/pl-wrong/openai/v1/chat/completions"):
+                    said = await told(gateway, b"POST " + path + b" HTTP/1.1\r\n" + big)
+                    assert said.startswith(b"HTTP/1.1 413")
+                asked = (
+                    f"POST /{ticket.token}/openai/v1/chat/completions HTTP/1.1\r\nexpect: 100-continue\r\n"
+                )
+                assert (await told(gateway, asked.encode() + big)).startswith(b"HTTP/1.1 100")
+
+    asyncio.run(talk({}))
+
+
+def test_headers_that_are_no_text_stay_here() -> None:
+    async def talk(environ: dict[str, str]) -> None:
+        async with gateway_to(environ) as gateway:
+            with gateway.ticket() as ticket:
+                body = json.dumps({"model": "m", "messages": ASKED}).encode()
+                for odd in (b"user-agent: \xff\xfe", b"openai-beta: a\x0bb", b"x-stainless-os: \xc3\xbc"):
+                    said = await told(
+                        gateway,
+                        f"POST /{ticket.token}/openai/v1/chat/completions HTTP/1.1\r\n".encode()
+                        + odd
+                        + f"\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+                        + body,
+                    )
+                    assert said.startswith(b"HTTP/1.1 200")
+
+    with simulated() as sim:
+        asyncio.run(talk(environ_of(sim)))
+
+
 @pytest.mark.parametrize(
     "sent",
     [

@@ -226,6 +226,27 @@ def test_more_connections_than_are_put_up_with_are_told_so() -> None:
     served(work, connections=1)
 
 
+def test_more_bytes_than_all_together_may_send_are_told_so() -> None:
+    async def work(server: HttpServer) -> None:
+        big = b"POST /a HTTP/1.1\r\ncontent-length: 60000\r\n\r\n" + b"x" * 50_000
+        async with connected(server.port) as first, connected(server.port) as second:
+            first.send(big)
+            while server.held < 50_000:
+                await asyncio.sleep(0.001)
+            second.send(big)
+            assert (await second.answer())[0] == 503
+            first.send(b"x" * 10_000)
+            assert (await first.answer())[0] == 200  # whoever was first is not harmed
+            async with connected(server.port) as third:
+                third.send(big + b"x" * 10_000)
+                assert (await third.answer())[0] == 200
+        while server.connections:
+            await asyncio.sleep(0.001)
+        assert server.held == 0
+
+    served(work, held_bytes=80_000)
+
+
 def test_a_flood_of_requests_waits_outside_while_one_is_carried_out() -> None:
     go = asyncio.Event()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.sim.requests import Bounds, Malformed, Request, RequestParser
+from paceline.sim.requests import MANY_CHUNKS, Bounds, Malformed, Request, RequestParser
 
 SMALL = Bounds(head_bytes=200, body_bytes=100)
 
@@ -94,6 +94,43 @@ def test_who_waits_for_a_word_before_the_body_is_known() -> None:
     parser.feed(b"x")
     assert parser.next() is not None
     assert not parser.wants_to_be_told
+
+
+def test_how_much_body_a_request_may_have_is_told_by_its_head() -> None:
+    def room(head: Request) -> int:
+        return 5 if head.path == "/small" else 50
+
+    def taken(request: bytes) -> bytes:
+        parser = RequestParser(Bounds(), room)
+        parser.feed(request)
+        found = parser.next()
+        assert found is not None
+        return found.body
+
+    for path, most in (("/small", 5), ("/big", 50)):
+        head = b"POST %b HTTP/1.1\r\n" % path.encode()
+        assert len(taken(head + b"content-length: %d\r\n\r\n" % most + b"x" * most)) == most
+        for more in (
+            b"content-length: %d\r\n\r\n" % (most + 1),
+            b"transfer-encoding: chunked\r\n\r\n%x\r\n" % (most + 1),
+        ):
+            with pytest.raises(Malformed) as met:
+                taken(head + more)
+            assert met.value.status == 413
+
+
+def test_a_body_in_crumbs_is_refused_before_it_takes_the_day() -> None:
+    head = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
+    small = b"1\r\nx\r\n" * MANY_CHUNKS
+    parser = RequestParser(Bounds())
+    parser.feed(head + small)
+    assert parser.next() is None
+    parser.feed(b"1\r\nx\r\n")
+    with pytest.raises(Malformed, match="too small"):
+        parser.next()
+    parser = RequestParser(Bounds())
+    parser.feed(head + b"20\r\n%b\r\n" % (b"x" * 32) * (2 * MANY_CHUNKS) + b"0\r\n\r\n")
+    assert parser.next() is not None
 
 
 @pytest.mark.parametrize(

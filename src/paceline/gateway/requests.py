@@ -40,6 +40,8 @@ PASSED: Final = frozenset(
     }
 )
 _PASSED_PREFIX: Final = "x-stainless-"
+_WORDS: Final = re.compile(r"[\t -~]*")
+"""What may stand in a header that is passed on."""
 WORDLESS: Final = frozenset({"models"})
 """Last parts of paths that may be read with GET."""
 
@@ -57,13 +59,19 @@ class Passing(NamedTuple):
     """Whether a model is asked, or only which there are."""
 
 
+def shown(head: Request, tickets: Tickets) -> Ticket | None:
+    """The ticket that a request comes with, as far as its head tells."""
+    where = _place(head.path)
+    return tickets.found([where.ticket if where is not None else "", *_keys(head)])
+
+
 def checked(request: Request, tickets: Tickets, upstreams: Mapping[str, Upstream]) -> Passing | Refusal:
     """What becomes of a request."""
     where = _place(request.path)
     wire = _wire_of(where.path if where else request.path)
     if where is None:
         return Refusal(404, "there is nothing here: paths are /TICKET/UPSTREAM/...", wire)
-    ticket = tickets.found([where.ticket, *_keys(request)])
+    ticket = shown(request, tickets)
     if ticket is None:
         return Refusal(401, "this key is none of an attempt that is under way", wire)
     upstream = upstreams.get(where.upstream)
@@ -132,7 +140,7 @@ def _headers(request: Request, upstream: Upstream) -> dict[str, str]:
     passed = {
         name: value
         for name, value in request.headers.items()
-        if name in PASSED or name.startswith(_PASSED_PREFIX)
+        if (name in PASSED or name.startswith(_PASSED_PREFIX)) and _WORDS.fullmatch(value)
     }
     # Not packed: what passes is looked at, and kept.
     return {**passed, "accept-encoding": "identity", **upstream.credentials}

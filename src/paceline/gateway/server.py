@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 from paceline.errors import PacelineError
 from paceline.gateway.hearing import Hearing
 from paceline.gateway.refusals import HEADERS, Refusal
-from paceline.gateway.requests import Passing, checked
+from paceline.gateway.requests import Passing, checked, shown
 from paceline.gateway.tickets import UNBOUNDED, Allowance, Ticket, Tickets
 from paceline.gateway.upstreams import Upstream, environment
 from paceline.pace.calls import Listener, current_listener
@@ -31,6 +31,9 @@ from paceline.sim.requests import Bounds, Request
 
 LOOPBACK: Final = "127.0.0.1"
 BOUNDS: Final = Bounds(body_bytes=64 * 1024 * 1024, connections=4_096, idle_s=600.0)
+UNKNOWN_BYTES: Final = 64 * 1024
+"""Of the body of a request whose ticket is none: it is read to be refused, and anybody on this machine may
+send it."""
 RETURNED: Final = frozenset(
     {
         "content-type",
@@ -60,7 +63,7 @@ class Gateway:
         """`on_record` waits until what was told of calls so far is safe, where there is a record."""
         self.upstreams = dict(upstreams)
         self.tickets = Tickets()
-        self._http = HttpServer(self._handle, host=LOOPBACK, port=port, bounds=bounds)
+        self._http = HttpServer(self._handle, host=LOOPBACK, port=port, bounds=bounds, room=self._room)
         self._on_record = on_record
         self._client: Any = None
 
@@ -97,6 +100,10 @@ class Gateway:
     ) -> None:
         await self._http.__aexit__(kind, error, trace)
         await self._client.aclose()
+
+    def _room(self, head: Request) -> int:
+        """How many bytes of body a request may have."""
+        return UNKNOWN_BYTES if shown(head, self.tickets) is None else BOUNDS.body_bytes
 
     async def _handle(self, request: Request, answer: Answer) -> None:
         passing = checked(request, self.tickets, self.upstreams)

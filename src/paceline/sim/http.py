@@ -103,11 +103,12 @@ def head_of(status: int, headers: Iterable[Header], *, keep_alive: bool) -> byte
 class Connection(asyncio.Protocol):
     """One client."""
 
-    __slots__ = ("_closing", "_parser", "_server", "_task", "_transport", "_writable", "deadline")
+    __slots__ = ("_closing", "_held", "_parser", "_server", "_task", "_transport", "_writable", "deadline")
 
     def __init__(self, server: HttpServer) -> None:
         self._server = server
-        self._parser = RequestParser(server.bounds)
+        self._parser = RequestParser(server.bounds, server.room)
+        self._held = 0
         self._task: asyncio.Task[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self._closing = False
@@ -130,13 +131,17 @@ class Connection(asyncio.Protocol):
         if self._task is None and not self._parser.begun:
             self.deadline = self._server.now() + self._server.bounds.reading_s
         self._parser.feed(data)
-        if self._task is None:
+        self._hold(self._held + len(data))
+        if self._server.held > self._server.bounds.held_bytes:
+            self._refuse(Malformed(503, "there is too much to be read at once"))
+        elif self._task is None:
             self._advance()
         elif self._parser.pending > self._server.bounds.head_bytes:
             self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # the loop's signature
         self._closing = True
+        self._hold(0)
         self._server.connections.discard(self)
         self.resume_writing()
         if self._task is not None:
@@ -154,6 +159,11 @@ class Connection(asyncio.Protocol):
             writable.set_result(None)
 
     # Requests
+
+    def _hold(self, size: int) -> None:
+        """So many bytes of requests are kept for this client now."""
+        self._server.held += size - self._held
+        self._held = size
 
     def _advance(self) -> None:
         """Carry out the next request, if all of it is there."""
@@ -173,12 +183,13 @@ class Connection(asyncio.Protocol):
         try:
             await self._server.handle(request, answer)
         except Exception as error:
-            context = {"message": "a simulated answer failed", "exception": error}
+            context = {"message": "a request could not be answered", "exception": error}
             self._server.loop.call_exception_handler(context)
             if not answer.begun:
-                await answer.whole(500, [("content-type", "text/plain")], b"the simulation has a defect\n")
+                await answer.whole(500, [("content-type", "text/plain")], b"this server has a defect\n")
         finally:
             self._task = None
+            self._hold(0 if self._closing else self._parser.pending)
         if not answer.keep_alive or self._closing:
             self.close()
             return
@@ -234,9 +245,19 @@ class HttpServer:
     """Listens, and hands requests to a handler."""
 
     def __init__(
-        self, handle: Handler, *, host: str = "127.0.0.1", port: int = 0, bounds: Bounds | None = None
+        self,
+        handle: Handler,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        bounds: Bounds | None = None,
+        room: Callable[[Request], int] | None = None,
     ) -> None:
+        """`room`: how many bytes of body a request may have, by its head, within the bounds."""
         self.handle = handle
+        self.room = room
+        self.held = 0
+        """Bytes of requests that are under way."""
         self.host = host
         self.port = port
         self.bounds = bounds or Bounds()

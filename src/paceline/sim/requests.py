@@ -10,6 +10,7 @@ keeps. Knows bytes. Knows nothing of connections or time.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import msgspec
@@ -20,6 +21,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
     head_bytes: int = 32 * 1024
     body_bytes: int = 64 * 1024 * 1024
+    held_bytes: int = 1024 * 1024 * 1024
+    """Of all requests at once, from their first byte to the end of their answer."""
     connections: int = 10_000
     reading_s: float = 30.0
     """From the first byte of a request to its last."""
@@ -57,15 +60,33 @@ _REQUEST_LINE: Final = re.compile(rb"([A-Z]{1,16}) (\S{1,8000}) HTTP/1\.([01])")
 _HEADER: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[^\r\n]*)?")
 LONGEST_CHUNK_LINE: Final = 1024
+MANY_CHUNKS: Final = 4096
+SMALL_CHUNK: Final = 16
+"""Bytes that many chunks have on average at least: each is some work, and a byte is no reason for it."""
 
 
 class RequestParser:
     """Takes bytes and gives requests."""
 
-    __slots__ = ("_body", "_bounds", "_buffer", "_head", "_in_trailer", "_left", "_seen")
+    __slots__ = (
+        "_body",
+        "_bounds",
+        "_buffer",
+        "_chunks",
+        "_head",
+        "_in_trailer",
+        "_left",
+        "_most",
+        "_room",
+        "_seen",
+    )
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, room: Callable[[Request], int] | None = None) -> None:
+        """`room`: how many bytes of body a request may have, by its head, within the bounds."""
         self._bounds = bounds
+        self._room = room
+        self._most = bounds.body_bytes
+        self._chunks = 0
         self._buffer = bytearray()
         self._head: Request | None = None
         self._body = bytearray()
@@ -105,7 +126,7 @@ class RequestParser:
         if not (self._read_chunks() if chunked else self._read_body()):
             return None
         request = self._head._replace(body=bytes(self._body))
-        self._head, self._left, self._in_trailer = None, None, False
+        self._head, self._left, self._in_trailer, self._chunks = None, None, False, 0
         self._body.clear()
         return request
 
@@ -130,9 +151,11 @@ class RequestParser:
         head = bytes(buffer[:end])
         del buffer[: end + 4]
         self._head = parsed_head(head)
+        if self._room is not None:
+            self._most = min(self._room(self._head), self._bounds.body_bytes)
         if "transfer-encoding" not in self._head.headers:
             self._left = int(self._head.headers.get("content-length", "0"))
-            if self._left > self._bounds.body_bytes:
+            if self._left > self._most:
                 raise Malformed(413, "the body of the request is too large")
         return True
 
@@ -162,8 +185,11 @@ class RequestParser:
             if size is None:
                 raise Malformed(400, "a chunk has no size")
             length = int(size[1], 16)
-            if length + len(self._body) > self._bounds.body_bytes:
+            if length + len(self._body) > self._most:
                 raise Malformed(413, "the body of the request is too large")
+            self._chunks += 1
+            if self._chunks > MANY_CHUNKS and len(self._body) < self._chunks * SMALL_CHUNK:
+                raise Malformed(400, "its chunks are too small")
             self._left, self._in_trailer = (None, True) if length == 0 else (length, False)
 
     def _take(self, count: int) -> None:
