@@ -57,13 +57,13 @@ def rule_flags(command: CommandT) -> CommandT:
 class Asked:
     """Rules as they were typed."""
 
-    least: tuple[str, ...]
-    most: tuple[str, ...]
-    min_coverage: str | None
-    no_regression: str | None
-    require_calibrated_judges: bool
-    confidence: str | None
-    allow_simulated: bool
+    least: tuple[str, ...] = ()
+    most: tuple[str, ...] = ()
+    min_coverage: str | None = None
+    no_regression: str | None = None
+    require_calibrated_judges: bool = False
+    confidence: str | None = None
+    allow_simulated: bool = False
 
     def rules(self) -> Rules:
         """The rules that these words say."""

@@ -156,8 +156,8 @@ class Call:
     quiet: bool
     verbose: bool
     debug: bool
-    check: bool
-    asked: Asked
+    check: bool = False
+    asked: Asked = field(default_factory=Asked)
     """Rules given with the call; where there are any, they are checked."""
     flags: Mapping[str, Any]
     """Of settings."""
