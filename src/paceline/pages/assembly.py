@@ -25,7 +25,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final, NamedTuple
 
-STYLES: Final = ("base.css", "summary.css", "grid.css", "case.css", "plots.css", "print.css")
+STYLES: Final = ("base.css", "summary.css", "grid.css", "case.css", "runs.css", "plots.css", "print.css")
 CLOSING: Final = "</body>\n</html>\n"
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+\.mjs)";\n', re.MULTILINE)

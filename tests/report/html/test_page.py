@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.errors import UsageError
 from paceline.journal.encoding import encode_line, seal
 from paceline.journal.records import OUTCOMES, ErrorFacts, Line
 from paceline.report import Report
@@ -242,36 +240,6 @@ def test_nothing_of_the_data_stands_in_the_markup() -> None:
     assert found.columns["/case"] == [nasty]
     assert "alert(1)</script>" not in found.markup
     assert found.markup.count("<script>") == 1
-
-
-def test_a_page_that_cannot_be_finished_leaves_the_one_before_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "report.html"
-    place.write_text("before")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(page, "copyfileobj", full)
-    with pytest.raises(UsageError, match="No space left on device"):
-        Report(Lines(run(), begin("a"), scored("a", yes()))).to_html(place)
-    assert place.read_text() == "before"
-    assert list(tmp_path.iterdir()) == [place]
-
-
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    report = Report(Lines(run(), begin("a"), scored("a", yes())))
-    for place in (tmp_path, tmp_path / "nowhere" / "report.html"):
-        with pytest.raises(UsageError, match="cannot be written"):
-            report.to_html(place)
-
-
-def test_the_file_may_be_read_by_whom_the_umask_allows(tmp_path: Path) -> None:
-    path = Report(Lines(run(), begin("a"), scored("a", yes()))).to_html(tmp_path / "report.html")
-    mask = os.umask(0)
-    os.umask(mask)
-    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
 def test_an_empty_run_has_a_page_that_says_so() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from paceline.journal.reading import JournalSource
-from paceline.journal.records import BeginLine, CallLine
+from paceline.journal.records import BeginLine, CallLine, Key
 from paceline.report.html.bodies import Bodies
 from paceline.report.html.sheet import Sheet
 from paceline.report.reading import Reader, Told
@@ -34,9 +34,19 @@ class Cases:
     def put(self, row: int) -> bytes:
         """Put a row into the sheet, and answer its body."""
         told, calls = self._reader.told(row), self._calls(row)
-        self.sheet.name(row, told.key, _metadata(told.begin), at=told.begin.at if told.begin else None)
-        self.sheet.end(row, told.outcome, calls)
+        self._enter(row, told.key, told.begin, calls)
         return self._body(row, told, calls)
+
+    def enter(self, row: int) -> None:
+        """Put a row into the sheet."""
+        line = self.table.line_at(self.table.begin_at[row])
+        self._enter(
+            row, self._reader.key(row), line if isinstance(line, BeginLine) else None, self._calls(row)
+        )
+
+    def _enter(self, row: int, key: Key, begin: BeginLine | None, calls: list[CallLine]) -> None:
+        self.sheet.name(row, key, _metadata(begin))
+        self.sheet.spend(row, calls)
 
     def body(self, row: int) -> bytes:
         """The body of a row."""

@@ -3,7 +3,6 @@
     report      the document of `paceline report --json`
     overview    what the terminal says above its tables, a label and a sentence each
     run         how it was started: command, settings, versions, commit
-    processes   from when to when which process worked on it
     ramp        the rows of `paceline ramp`, where it has climbed in this run
 
 Knows reports. Knows nothing of HTML.
@@ -33,8 +32,8 @@ def facts_of(told: dict[str, Any], figures: Figures, table: Table, *, path: Path
         "overview": list(lines_of(figures)),
         "run": _how(run) if run else {},
         "repeat": run.repeat if run else 1,
+        "clustered_by": told["clustered_by"],
         "evaluators": table.evaluators,
-        "processes": [(each.started, each.last_seen) for each in table.processes],
         "ramp": _ramp(path),
         "layout": LAYOUT,
     }

@@ -1,7 +1,7 @@
 """The sheet: what the table of a page shows and sorts by, a column each, a row for every key that was begun.
 
-Most columns are those of the folded table. What stands in lines only (names, metadata, when a case ended,
-what its calls cost) is put in row by row, by whoever has the lines in hand. `packed` writes all rows, or
+Most columns are those of the folded table. What stands in lines only (names, metadata, what calls
+cost) is put in row by row, by whoever has the lines in hand. `packed` writes all rows, or
 those that have changed while a run goes on.
 
 Knows tables and columns. Knows nothing of files or pages.
@@ -9,11 +9,10 @@ Knows tables and columns. Knows nothing of files or pages.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from paceline.journal.records import OUTCOMES, CallLine, Key, OutcomeLine
+from paceline.journal.records import OUTCOMES, CallLine, Key
 from paceline.pages.packing import Packed, pack
 from paceline.report.columns import Column
 from paceline.report.findings import NO_NUMBER
@@ -31,7 +30,6 @@ class Sheet:
         self._table = table
         self._names: list[str] = []
         self._repeats: Column[int] = Column("I", 0)
-        self._ended = array("d")
         self._calls: Column[int] = Column("I", 0)
         self._cost: Column[float] = Column("d", NO_NUMBER)
         """Dollars; unknown is written as such, no call at all as nothing."""
@@ -41,20 +39,17 @@ class Sheet:
     def __len__(self) -> int:
         return len(self._names)
 
-    def name(self, row: int, key: Key, metadata: Any, *, at: float | None) -> None:
-        """Put in what a row is about and when it was begun; rows come in their order."""
+    def name(self, row: int, key: Key, metadata: Any) -> None:
+        """Put in what a row is about; rows come in their order."""
         if row == len(self._names):
             self._names.append(key.case)
-            self._ended.append(UNKNOWN if at is None else at)
         if key.repeat:
             self._repeats[row] = key.repeat
         if metadata is not None:
             self.fields.put(row, metadata)
 
-    def end(self, row: int, line: OutcomeLine | None, calls: Iterable[CallLine]) -> None:
-        """Put in how it ended, and what it called."""
-        if line is not None:
-            self._ended[row] = line.at
+    def spend(self, row: int, calls: Iterable[CallLine]) -> None:
+        """Put in what it called, and what that has cost."""
         paid, known, n = 0.0, True, 0
         for call in calls:
             n += 1
@@ -89,7 +84,7 @@ class Sheet:
         yield Packed("", "verdict", "i8", _of(table.verdict, rows))
         yield Packed("", "seconds", "f32", _of(table.seconds, rows))
         yield Packed("", "total", "f32", _of(table.total, rows))
-        yield Packed("", "ended", "f64", _of(self._ended, rows))
+        yield Packed("", "ended", "f64", _of(table.ended, rows))
         yield Packed("", "attempts", "u16", _of(table.attempts, rows))
         yield from _few("", "waited", "f32", table.waited, rows, whole=whole)
         yield from _few("", "cause", "u16", table.cause, rows, whole=whole)

@@ -125,16 +125,27 @@ export class Sheet {
     return rows;
   }
 
-  /** Numbers that tell rows of one case from those of others, for figures in which repeats hang together. */
-  cases() {
+  /** Whether rows hang together: as repeats of a case, its variants, or by a field that the report goes by. */
+  get grouped() {
+    return this.head.repeat > 1 || Boolean(this.head.clustered_by) || this.column("", "variant") !== undefined;
+  }
+
+  /** By row, a number that it shares with the rows that it hangs together with. */
+  groups() {
+    if (this._groups?.version === this.version) return this._groups.ids;
     const known = new Map();
     const names = this.at("case");
+    const field = this.head.clustered_by ? this.column("metadata", this.head.clustered_by) : undefined;
     const ids = new Uint32Array(this.n);
     for (let row = 0; row < this.n; row++) {
-      let id = known.get(names[row]);
-      if (id === undefined) known.set(names[row], (id = known.size));
+      // What says nothing in the field stands for itself.
+      const says = field && (field.words ? field.values[row] > 0 : !Number.isNaN(field.values[row]));
+      const name = says ? `f${field.values[row]}` : `c${names[row]}`;
+      let id = known.get(name);
+      if (id === undefined) known.set(name, (id = known.size));
       ids[row] = id;
     }
+    this._groups = { version: this.version, ids };
     return ids;
   }
 }

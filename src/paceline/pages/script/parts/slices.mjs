@@ -2,12 +2,14 @@
  * Slices: how cases did, for each value of a field, with the interval that so few cases allow.
  *
  * The rate is that of cases that were run, failures counted as failures; what has no assertion, and what was
- * not run, is counted apart. Where cases repeat, the interval goes by the different cases. Knows sheets.
+ * not run, is counted apart. Where cases repeat, or hang together by a field, the interval goes by these groups,
+ * as that of the report does. Knows sheets.
  */
 
 import { STANDINGS } from "./sheet.mjs";
 import { clustered, wilson } from "./statistics.mjs";
 
+/** Different cases below which a slice is marked as small. */
 export const FEW = 10;
 
 /** How these rows did: counts by standing, `rate` (null where nothing can be said) and `bounds`. */
@@ -22,12 +24,12 @@ export function figures(sheet, rows) {
     ...Object.fromEntries(STANDINGS.map((name, place) => [name, counts[place]])),
     of,
     rate: of ? passed / of : null,
-    bounds: sheet.head.repeat > 1 ? clustered(groups(sheet, rows, standings)) : wilson(passed, of),
+    bounds: sheet.grouped ? clustered(groups(sheet, rows, standings)) : wilson(passed, of),
   };
 }
 
 function groups(sheet, rows, standings) {
-  const cases = sheet.cases();
+  const cases = sheet.groups();
   const found = new Map();
   for (const row of rows) {
     if (standings[row] > 2) continue;
@@ -37,6 +39,11 @@ function groups(sheet, rows, standings) {
     found.set(cases[row], group);
   }
   return [...found.values()];
+}
+
+function different(sheet, rows) {
+  const names = sheet.at("case");
+  return new Set(rows.map((row) => names[row])).size;
 }
 
 /** The slices of a column of words, largest first; rows without a value are one of them. */
@@ -49,7 +56,7 @@ export function slices(sheet, column, mask = null) {
     rows.get(code).push(row);
   }
   return [...rows]
-    .map(([code, members]) => ({ code, word: column.words[code], ...figures(sheet, members) }))
+    .map(([code, members]) => ({ code, word: column.words[code], cases: different(sheet, members), ...figures(sheet, members) }))
     .sort((a, b) => b.n - a.n || a.code - b.code);
 }
 

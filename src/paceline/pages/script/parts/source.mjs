@@ -5,7 +5,7 @@
  *     there     the server that the page came from; for a run that goes on
  *
  * Both have `sheet()`, which answers a pack, `text(row)`, the body of one case as JSON, and `chunks()`, which
- * goes through all bodies for a search. Knows packs. Knows nothing of what is in them.
+ * goes through the bodies that it has not gone through yet, for a search. Knows packs. Knows nothing of what is in them.
  */
 
 import { bytesOf, inflated, unpacked } from "./packing.mjs";
@@ -17,6 +17,7 @@ export class Here {
   constructor(page = document) {
     this._page = page;
     this._kept = new Map();
+    this._read = 0;
     this._whole = new Promise((done) => {
       if (page.readyState !== "loading") done();
       else page.addEventListener("DOMContentLoaded", () => done(), { once: true });
@@ -44,21 +45,22 @@ export class Here {
     return Array.isArray(chunk) ? chunk[row - this._starts[place]] : undefined;
   }
 
-  /** All bodies, a chunk at a time: `{first, text, share}`. */
+  /** All bodies, a chunk at a time and each once: `{first, text, share}`. */
   async *chunks() {
-    for (const [place, first] of this._starts.entries()) {
-      yield { first, text: await this._text(place), share: (place + 1) / this._starts.length };
+    for (; this._read < this._starts.length; this._read++) {
+      const text = await this._text(this._read);
+      yield { first: this._starts[this._read], text, share: (this._read + 1) / this._starts.length };
     }
   }
 
   async _chunk(place) {
     if (!this._kept.has(place)) {
       if (this._kept.size >= KEPT) this._kept.delete(this._kept.keys().next().value);
-      this._kept.set(place, this._text(place).then((text) => text.split("\n")));
+      const lines = this._text(place).then((text) => text.split("\n"));
+      this._kept.set(place, lines);
+      lines.then((found) => this._kept.get(place) === lines && this._kept.set(place, found));
     }
-    const lines = await this._kept.get(place);
-    if (this._kept.has(place)) this._kept.set(place, lines);
-    return lines;
+    return this._kept.get(place);
   }
 
   async _text(place) {
@@ -80,26 +82,47 @@ export function placeOf(starts, row) {
   return low;
 }
 
-/** A source at the server that the page came from; `since` makes a pack hold what has changed. */
+/** JSON from the server that the page came from. */
+export async function asked(address) {
+  return (await answered(address)).json();
+}
+
+async function answered(address) {
+  const answer = await fetch(address, { cache: "no-store" });
+  if (!answer.ok) throw new Error((await answer.text()).trim() || `the server answers ${answer.status}`);
+  return answer;
+}
+
+/** A source at the server that the page came from: a pack holds what has changed since the one before. */
 export class There {
   constructor(base) {
     this._base = base;
     this._kept = new Map();
+    this._unread = new Set();
     this._seen = 0;
+    this._rows = 0;
     this.live = true;
   }
 
   async sheet() {
-    const answer = await fetch(`${this._base}/sheet?since=${this._seen}`, { cache: "no-store" });
-    if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+    const answer = await answered(`${this._base}/sheet?since=${this._seen}`);
     const pack = unpacked(new Uint8Array(await answer.arrayBuffer()));
-    this._seen = pack.head.seen;
-    this._rows = pack.head.rows;
-    this._step = pack.head.step;
+    const { seen, epoch, rows, step } = pack.head;
+    // Another run lies where this one was: nothing that is shown is true any more.
+    if (this._epoch !== undefined && this._epoch !== epoch) location.reload();
+    Object.assign(this, { _seen: seen, _epoch: epoch, _rows: rows, _step: step });
     const changed = pack.columns.find((column) => column.name === "row" && column.group === "");
-    if (changed) for (const row of changed.values) this._kept.delete(Math.floor(row / this._step));
-    else this._kept.clear();
+    if (pack.head.fresh) this._forget(changed ? changed.values : Array.from({ length: rows }, (_, row) => row));
     return pack;
+  }
+
+  /** What is kept of these rows is no longer what the server has. */
+  _forget(rows) {
+    for (const row of rows) {
+      const place = Math.floor(row / this._step);
+      this._kept.delete(place);
+      this._unread.add(place);
+    }
   }
 
   async text(row) {
@@ -112,25 +135,31 @@ export class There {
     return Array.isArray(chunk) ? chunk[row % this._step] : undefined;
   }
 
+  /** Those bodies that were not gone through yet, or have changed since: `{first, text, share}`. */
   async *chunks() {
-    const many = Math.ceil(this._rows / this._step);
-    for (let place = 0; place < many; place++) {
-      const lines = await this._chunk(place);
-      yield { first: place * this._step, text: lines.join("\n"), share: (place + 1) / many };
+    while (this._unread.size) {
+      const place = this._unread.values().next().value;
+      this._unread.delete(place);
+      const many = Math.ceil(this._rows / this._step) || 1;
+      const text = await this._text(place);
+      yield { first: place * this._step, text, share: 1 - this._unread.size / many };
     }
   }
 
   async _chunk(place) {
     if (!this._kept.has(place)) {
-      const asked = fetch(`${this._base}/bodies?from=${place * this._step}`, { cache: "no-store" }).then(async (answer) => {
-        if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
-        return (await answer.text()).split("\n");
-      });
-      this._kept.set(place, asked);
-      asked.catch(() => this._kept.delete(place));
+      if (this._kept.size >= KEPT) this._kept.delete(this._kept.keys().next().value);
+      const lines = this._text(place).then((text) => text.split("\n"));
+      this._kept.set(place, lines);
+      lines.then(
+        (found) => this._kept.get(place) === lines && this._kept.set(place, found),
+        () => this._kept.get(place) === lines && this._kept.delete(place),
+      );
     }
-    const lines = await this._kept.get(place);
-    if (this._kept.has(place)) this._kept.set(place, lines);
-    return lines;
+    return this._kept.get(place);
+  }
+
+  async _text(place) {
+    return (await answered(`${this._base}/bodies?from=${place * this._step}`)).text();
   }
 }

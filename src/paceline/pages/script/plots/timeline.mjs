@@ -2,9 +2,8 @@
  * The timeline: cases in progress, and how much of that was waiting; cases that ended per second, and those of
  * them that ended in an error.
  *
- * Time is that of the run: what lies between two processes that worked on it is left out, and a line stands
- * there. A case says from when to when it went on and how long it waited in all, not when; its waiting is
- * spread evenly over it. Knows times. Knows nothing of cases.
+ * Drawn as the report has it, `{step_s, in_progress, waiting, ended, errors, starts}`: in equal steps of the
+ * time of the run, with what lies between two processes cut out, and a line in its place.
  */
 
 import { shape } from "../parts/dom.mjs";
@@ -12,60 +11,9 @@ import { plain, roundSeconds } from "../parts/numbers.mjs";
 import { across, below, path, picture, scale, ticks } from "./axes.mjs";
 
 const [WIDTH, LEFT, RIGHT] = [640, 46, 616];
-const BINS = 120;
-
-/** The clock of a run, `[[started, seen], ...]`: moments as seconds of work, pauses between processes left out. */
-export function runClock(processes) {
-  const parts = [];
-  let length = 0;
-  for (const [started, seen] of processes) {
-    parts.push({ started, seen, before: length });
-    length += Math.max(0, seen - started);
-  }
-  const clock = (moment) => {
-    let found = parts[0];
-    for (const each of parts) if (each.started <= moment) found = each;
-    return found ? found.before + Math.min(Math.max(0, moment - found.started), Math.max(0, found.seen - found.started)) : 0;
-  };
-  return { clock, length, seams: parts.slice(1).map((each) => each.before) };
-}
-
-/** Spans `{from, to, waited, ended, error}` in seconds of the run, added up in bins of equal length. */
-export function overTime(spans, length, bins = BINS) {
-  const step = length / bins || 1;
-  const sums = { step };
-  for (const name of ["busy", "waiting", "ended", "errors"]) sums[name] = new Float64Array(bins);
-  const slopes = { busy: new Float64Array(bins + 1), waiting: new Float64Array(bins + 1) };
-  for (const { from, to, waited, ended, error } of spans) {
-    const share = to > from ? Math.min(1, waited / (to - from)) : 0;
-    spread(from / step, to / step, 1, sums.busy, slopes.busy);
-    if (share > 0) spread(from / step, to / step, share, sums.waiting, slopes.waiting);
-    const bin = Math.min(bins - 1, Math.floor(to / step));
-    if (ended) sums.ended[bin]++;
-    if (ended && error) sums.errors[bin]++;
-  }
-  for (const name of ["busy", "waiting"]) {
-    let level = 0;
-    for (let bin = 0; bin < bins; bin++) sums[name][bin] += level += slopes[name][bin];
-  }
-  return sums;
-}
-
-/** Add a weight from one place to another: the bins between by their edges, the two at the ends by their part. */
-function spread(from, to, weight, sum, slope) {
-  const [first, last] = [from, to].map((at) => Math.min(sum.length - 1, Math.floor(at)));
-  if (first === last) {
-    sum[first] += weight * Math.min(1, to - from);
-    return;
-  }
-  sum[first] += weight * (first + 1 - from);
-  sum[last] += weight * Math.min(1, to - last);
-  slope[first + 1] += weight;
-  slope[last] -= weight;
-}
-
 /** Cases in progress, and waiting. */
-export function progress({ step, busy, waiting }, { length, seams }) {
+export function progress({ step_s: step, in_progress: busy, waiting, starts }) {
+  const [length, seams] = [step * busy.length, starts.slice(1)];
   const [height, top, bottom] = [150, 12, 128];
   const most = Math.max(1, ...busy);
   const svg = picture(WIDTH, height, `Cases in progress over the time of the run: at most ${plain(Math.round(most))}`);
@@ -78,7 +26,8 @@ export function progress({ step, busy, waiting }, { length, seams }) {
 }
 
 /** Cases that ended per second, and errors among them. */
-export function throughput({ step, ended, errors }, { length, seams }) {
+export function throughput({ step_s: step, ended, errors, starts }) {
+  const [length, seams] = [step * ended.length, starts.slice(1)];
   const [height, top, bottom] = [120, 12, 98];
   const most = Math.max(...ended) / step || 1;
   const svg = picture(WIDTH, height, `Cases that ended per second: at most ${plain(Number(most.toPrecision(2)))}`);

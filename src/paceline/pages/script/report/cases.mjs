@@ -18,6 +18,7 @@ import { columnsOf, textOf } from "./columns.mjs";
 
 const PAPER_ROWS = 500;
 const MENU_WORDS = 60;
+const SHOWN_EVERY = 250; // milliseconds, while texts are read
 /** Fields that choose cases by how they ended: their pass rate would say nothing. */
 const ABOUT_THE_END = new Set(["is", "outcome", "cause"]);
 
@@ -25,7 +26,7 @@ export class CasesView {
   constructor(sheet, source, { open, changed }) {
     Object.assign(this, { _sheet: sheet, _source: source, _open: open, _changed: changed });
     this._search = new Search();
-    this._read = { share: 0, version: -1 };
+    this._share = 0;
     this._order = { key: "", descending: false };
     this._orders = new Map();
     this._hidden = new Map();
@@ -166,22 +167,27 @@ export class CasesView {
     }
   }
 
-  /** Go through all texts, once, while the reader goes on; what is found is shown as it is found. */
+  /** Go through the texts that were not read yet, while the reader goes on; what is found is shown soon. */
   async _readAll() {
-    if (this._read.version === this._sheet.version) return;
-    const version = (this._read.version = this._sheet.version);
-    this._read.share = 0;
-    let shown = performance.now();
-    for await (const { first, text, share } of this._source.chunks()) {
-      if (this._read.version !== version) return;
-      this._search.add(first, text);
-      this._read.share = share;
-      if (performance.now() - shown > 250 || share === 1) {
+    if (this._reading) return;
+    this._reading = true;
+    let [some, shown] = [false, performance.now()];
+    try {
+      for await (const { first, text, share } of this._source.chunks()) {
+        this._search.add(first, text);
+        [some, this._share] = [true, share];
+        if (performance.now() - shown < SHOWN_EVERY) continue;
         this.apply();
         await new Promise((done) => setTimeout(done));
         shown = performance.now();
       }
+      this._share = 1;
+    } catch {
+      this._share = Math.min(this._share, 0.999); // a server that is gone: what is missing is said to be
+    } finally {
+      this._reading = false;
     }
+    if (some) this.apply();
   }
 
   _inOrder(mask) {
@@ -228,7 +234,7 @@ export class CasesView {
       const range = found.bounds ? ` (${percent(found.bounds.low)} to ${percent(found.bounds.high)})` : "";
       said.push(` · ${percent(found.rate)}${range} of the ${count(found.of)} that were run passed`);
     }
-    if (asked.some((term) => "word" in term) && this._read.share < 1) said.push(element("span", { class: "quiet" }, ` · reading texts: ${Math.round(this._read.share * 100)} %`));
+    if (asked.some((term) => "word" in term) && this._share < 1) said.push(element("span", { class: "quiet" }, ` · reading texts: ${Math.floor(this._share * 100)} %`));
     if (unknown.length) said.push(element("span", { class: "bad" }, " · nothing here is called ", foreign(unknown.join(", "))));
     refill(this._told, said);
   }

@@ -11,7 +11,7 @@ import { cell, row, table } from "../parts/tables.mjs";
 import { ramp, tries } from "../plots/curves.mjs";
 import { histogram } from "../plots/histogram.mjs";
 import { interval } from "../plots/intervals.mjs";
-import { overTime, progress, runClock, throughput } from "../plots/timeline.mjs";
+import { progress, throughput } from "../plots/timeline.mjs";
 import { casesLink } from "./overview.mjs";
 
 const SHOWN = 20;
@@ -44,7 +44,7 @@ function sliceRow(column, slice) {
   const name = slice.word || (column.name === "variant" && !column.group ? "default" : "none");
   const field = column.group ? `${column.group}.${column.name}` : column.name;
   const link = slice.word || column.group ? casesLink([{ field, op: ":", value: slice.word || "none", not: false }], foreign(name)) : name;
-  const few = slice.of < FEW ? element("span", { class: "few", title: `fewer than ${FEW} cases` }, " few") : null;
+  const few = slice.cases < FEW ? element("span", { class: "few", title: `fewer than ${FEW} cases` }, " few") : null;
   const left = slice.notrun + slice.open;
   return row(
     link,
@@ -71,34 +71,13 @@ export function latency(sheet) {
 }
 
 /** What went on when. */
-export function overTheRun(sheet) {
-  const { processes, run } = sheet.head;
-  const clock = runClock(processes);
-  if (run.rescored_from || !(clock.length > 0) || sheet.n < 2) return null;
-  const sums = overTime(spansOf(sheet, clock), clock.length);
-  const waits = sums.waiting.some((share) => share > 0);
+export function overTheRun({ report: { timeline } }) {
+  if (!timeline) return null;
+  const waits = timeline.waiting.some((share) => share > 0);
   return [
-    titled("progress", "Cases in progress", waits ? "the darker part is waiting, spread evenly over each case" : "", progress(sums, clock)),
-    titled("throughput", "Cases ended per second", "errors in red", throughput(sums, clock)),
+    titled("progress", "Cases in progress", waits ? "the darker part is waiting, spread evenly over each case" : "", progress(timeline)),
+    titled("throughput", "Cases ended per second", "errors in red", throughput(timeline)),
   ];
-}
-
-function spansOf(sheet, { clock, length }) {
-  const [ended, total, took, waited] = ["ended", "total", "seconds", "waited"].map((name) => sheet.at(name));
-  const spans = [];
-  for (let row = 0; row < sheet.n; row++) {
-    if (Number.isNaN(ended[row])) continue;
-    const standing = sheet.standing(row);
-    const waits = waited ? waited[row] || 0 : 0;
-    if (standing === "open") {
-      spans.push({ from: clock(ended[row]), to: length, waited: 0, ended: false, error: false });
-      continue;
-    }
-    const to = clock(ended[row]);
-    const lasted = Math.max(total[row], took[row] + waits);
-    spans.push({ from: Math.max(0, to - lasted), to, waited: waits, ended: true, error: standing === "error" });
-  }
-  return spans;
 }
 
 /** What repeats say. */
@@ -108,6 +87,21 @@ export function repeats({ report }) {
   const cases = Math.min(...any.map(({ n_cases: n }) => n));
   const note = `the chance that one of k tries passes (above), and that all of them do (below), over ${counted(cases, "case")}`;
   return titled("pass-at-k", "pass@k and pass^k", note, tries(any, all));
+}
+
+const CLASSES = { stable_pass: "always pass", flaky: "pass now and then", stable_fail: "never pass", infrastructure: "could not be tried properly", unknown: "not known" };
+
+/** Cases by how steady they are, and the least steady of them. */
+export function stability({ report: { repeats: found } }) {
+  if (!found) return null;
+  const counts = Object.entries(found.classes).filter(([, n]) => n > 0).map(([name, n]) => row(CLASSES[name] ?? name, count(n)));
+  const flaky = found.flaky.map(({ case: name, variant, passed, tries: n }) => {
+    const link = casesLink([{ field: "case", op: ":", value: name, not: false }], foreign(variant ? `${variant}: ${name}` : name));
+    return element("li", {}, link, element("span", { class: "quiet" }, ` passed ${count(passed)} of ${count(n)}`));
+  });
+  const heading = element("h2", { id: "stability" }, "How steady cases are");
+  const more = found.n_left_out ? element("li", { class: "quiet" }, `${counted(found.n_left_out, "flaky case")} more`) : null;
+  return element("section", { "aria-labelledby": "stability" }, heading, table(["", "Cases"], counts), flaky.length ? append(element("ul", { class: "flaky" }), flaky, more) : null);
 }
 
 /** What a climb found, where there was one. */

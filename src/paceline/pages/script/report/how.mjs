@@ -5,9 +5,10 @@
  */
 
 import { element, foreign } from "../parts/dom.mjs";
-import { count, percent, seconds } from "../parts/numbers.mjs";
+import { count, dollars, percent, seconds } from "../parts/numbers.mjs";
 import { cell, row, table } from "../parts/tables.mjs";
 import { shown } from "../parts/values.mjs";
+import { interval } from "../plots/intervals.mjs";
 
 /** A table of facts, folded away. */
 export function howItWasRun({ run, report }) {
@@ -62,9 +63,18 @@ export function variants({ report }) {
   if (!report.variants.length) return null;
   const rows = report.variants.map((each) => {
     const errors = each.n_failed + each.n_open - each.n_not_run;
-    const range = each.interval ? ` (${percent(each.interval.low)} to ${percent(each.interval.high)})` : "";
-    return row(foreign(each.name || "default"), `${percent(each.pass_rate)}${range}`, count(each.n), count(errors), count(each.n_not_run));
+    const cost = each.cost_usd?.total;
+    return row(
+      foreign(each.name || "default"),
+      percent(each.pass_rate),
+      cell(interval(each.pass_rate, each.interval), "picture"),
+      count(each.pass_rate_of),
+      count(errors),
+      seconds(each.latency_s.p50),
+      cost ? (cost.total === null ? `≥ ${dollars(cost.at_least)}` : dollars(cost.total)) : "unknown",
+    );
   });
   const heading = element("h2", { id: "variants" }, "Variants");
-  return element("section", { "aria-labelledby": "variants" }, heading, table(["Variant", "Pass rate", "Cases", "Errors", "Not run"], rows));
+  const titles = ["Variant", "Pass rate", "", "Of cases", "Errors", "Latency p50", "Cost"];
+  return element("section", { class: "broad", "aria-labelledby": "variants" }, heading, table(titles, rows));
 }

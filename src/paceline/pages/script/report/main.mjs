@@ -14,7 +14,7 @@ import { Here, There } from "../parts/source.mjs";
 import { themeButton } from "../parts/theme.mjs";
 import { casePage, opened } from "./casepage.mjs";
 import { CasesView } from "./cases.mjs";
-import { climb, latency, overTheRun, repeats, slicesOf } from "./charts.mjs";
+import { climb, latency, overTheRun, repeats, slicesOf, stability } from "./charts.mjs";
 import { howItWasRun, limits, variants } from "./how.mjs";
 import { accounts, causes, evaluators, headline, sentences, standing, warnings } from "./overview.mjs";
 
@@ -35,7 +35,7 @@ class Program {
 
   async start() {
     this._sheet.take(await this._source.sheet());
-    const home = this._source.live ? element("a", { href: "/", class: "home" }, "Runs") : null;
+    const home = this._source.live ? element("a", { href: "/", class: "home" }, "← Runs") : null;
     const help = element("button", { type: "button", class: "quiet", "aria-label": "Keys", title: "keys (?)", on: { click: () => this._keys.help() } }, "?");
     const bar = element("header", { class: "bar" }, home, this._title, this._state, element("nav", { "aria-label": "Views" }, Object.values(this._tabs)), help, themeButton());
     refill(document.getElementById("page"), element("a", { class: "skip", href: "#main", on: { click: (event) => this._skip(event) } }, "To the content"), bar, this._place);
@@ -56,7 +56,8 @@ class Program {
     const { report } = this._sheet.head;
     refill(this._title, foreign(report.name));
     document.title = `${report.name} · Paceline`;
-    refill(this._state, foreign(standing(this._sheet.head)));
+    const running = this._sheet.head.running ? element("span", { class: "run-state running" }, "● running ") : null;
+    refill(this._state, running, foreign(standing(this._sheet.head)));
   }
 
   // Views
@@ -105,7 +106,7 @@ class Program {
 
   _overview() {
     const { head } = this._sheet;
-    const sections = [causes(this._sheet), evaluators(head), variants(head), slicesOf(this._sheet, this._slice), repeats(head), latency(this._sheet), overTheRun(this._sheet), climb(head), limits(head)];
+    const sections = [causes(this._sheet), evaluators(head), variants(head), slicesOf(this._sheet, this._slice), stability(head), repeats(head), latency(this._sheet), overTheRun(head), climb(head), limits(head)];
     return element(
       "div",
       { class: "overview" },

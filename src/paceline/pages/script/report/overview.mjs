@@ -12,9 +12,9 @@ import { interval } from "../plots/intervals.mjs";
 import { fieldOf, written } from "../parts/query.mjs";
 import { cell, row, table } from "../parts/tables.mjs";
 
-/** The link to the cases that answer a question. */
-export function casesLink(terms, ...says) {
-  return element("a", { href: `#/cases?q=${encodeURIComponent(written(terms))}` }, ...says);
+/** The link to the cases that answer a question, in this report or in the one at `base`. */
+export function casesLink(terms, says, base = "") {
+  return element("a", { href: `${base}#/cases?q=${encodeURIComponent(written(terms))}` }, says);
 }
 
 const asks = (value) => [{ field: "is", op: ":", value, not: false }];
@@ -27,8 +27,8 @@ export function headline({ report }) {
   const bounds = incomplete ? null : report.pass_rate_interval;
   const figure = rate === null ? "unknown" : incomplete ? `${count(report.n_passed)} of ${count(of)}` : percent(rate);
   return element(
-    "section",
-    { class: "headline", "aria-label": "Pass rate" },
+    "div",
+    { class: "headline", role: "group", "aria-label": "Pass rate" },
     element("div", { class: "figure" }, element("span", { class: "big" }, figure), element("span", { class: "what" }, incomplete ? "passed so far" : "pass rate")),
     rate === null || incomplete ? null : element("div", { class: "scale" }, interval(rate, bounds), element("div", { class: "ends", "aria-hidden": "true" }, element("span", {}, "0"), element("span", {}, "100 %"))),
     element("p", { class: "said" }, sentence(report, bounds, incomplete)),
@@ -48,8 +48,8 @@ function sentence(report, bounds, incomplete) {
   return `${range}${count(passed)} of ${count(of)}${worth}, failures included`;
 }
 
-/** All expected cases as one bar, and a legend that leads to them. */
-export function accounts({ report }) {
+/** All expected cases as one bar, and a legend that leads to them, in this report or in the one at `base`. */
+export function accounts({ report }, base = "") {
   const errors = report.n_failed + report.n_open - report.n_not_run;
   const parts = [
     ["passed", report.n_passed],
@@ -66,9 +66,9 @@ export function accounts({ report }) {
     bar.append(piece);
   }
   const legend = element("ul", { class: "legend" });
-  for (const [name, number] of parts) legend.append(element("li", {}, casesLink(asks(name), badge(name, `${count(number)} ${plural(name, number)}`))));
+  for (const [name, number] of parts) legend.append(element("li", {}, casesLink(asks(name), badge(name, `${count(number)} ${plural(name, number)}`), base)));
   const of = `${count(report.n_expected)} expected${report.n_expected_known ? "" : ", and there may be more"}`;
-  return element("section", { class: "accounts", "aria-label": "Cases" }, bar, append(legend, element("li", { class: "quiet" }, of)));
+  return element("div", { class: "accounts", role: "group", "aria-label": "Cases" }, bar, append(legend, element("li", { class: "quiet" }, of)));
 }
 
 function plural(name, number) {
