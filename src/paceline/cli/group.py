@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "resume": "Go on with a run that was interrupted.",
     "rescore": "Score stored outputs again, without running the task.",
     "report": "Show what a run has found.",
+    "view": "Show runs in the browser, live.",
     "check": "Hold a run against rules: green or red.",
     "compare": "Hold runs against each other, case by case.",
     "calibrate": "Hold a judge against what people have said.",
