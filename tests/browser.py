@@ -42,6 +42,8 @@ FLAGS: Final = (
 )
 PATIENCE: Final = 60.0
 """Seconds until something that was waited for counts as never coming."""
+GONE: Final = ("navigated or closed", "context was destroyed", "Cannot find context")
+"""What is said of a question to a page that has made way for another one."""
 KEYS: Final = {"Tab": 9, "Enter": 13, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36} | {
     "ArrowUp": 38,
     "ArrowDown": 40,
@@ -215,14 +217,19 @@ class Page:
         return answer["result"].get("value")
 
     def until(self, expression: str) -> Any:
-        """Wait until an expression holds, asked anew with each picture that the page draws; its value."""
+        """Wait until an expression holds, on whatever page the browser is by then; its value."""
         waiting = (
             "new Promise((done, fail) => { const end = performance.now() + %d; const look = () => {"
             " let value; try { value = %s } catch (error) { return fail(error) }"
             " if (value) done(value); else if (performance.now() > end) fail(new Error('never: ' + %s));"
             " else setTimeout(look, 10); }; look(); })"
         )
-        return self.ask(waiting % (PATIENCE * 500, expression, json.dumps(expression)))
+        while True:
+            try:
+                return self.ask(waiting % (PATIENCE * 500, expression, json.dumps(expression)))
+            except BrowserError as error:
+                if not any(each in str(error) for each in GONE):
+                    raise
 
     def text(self, selector: str) -> str:
         """What an element shows."""

@@ -64,7 +64,7 @@ def test_a_case_is_a_row_with_all_that_was_said_of_it() -> None:
         "/verdict": 1,
         "/seconds": 1.0,
         "/total": 0.0,
-        "/ended": 1003.0,
+        "/ended": 3.0,
         "/attempts": 1,
         "/waited": 2.0,
         "assertion/Equals": 1,

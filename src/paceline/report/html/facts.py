@@ -32,6 +32,7 @@ def facts_of(told: dict[str, Any], figures: Figures, table: Table, *, path: Path
         "overview": list(lines_of(figures)),
         "run": _how(run) if run else {},
         "repeat": run.repeat if run else 1,
+        "began": table.processes[0].started if table.processes else None,
         "clustered_by": told["clustered_by"],
         "evaluators": table.evaluators,
         "ramp": _ramp(path),

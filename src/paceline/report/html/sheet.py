@@ -84,7 +84,7 @@ class Sheet:
         yield Packed("", "verdict", "i8", _of(table.verdict, rows))
         yield Packed("", "seconds", "f32", _of(table.seconds, rows))
         yield Packed("", "total", "f32", _of(table.total, rows))
-        yield Packed("", "ended", "f64", _of(table.ended, rows))
+        yield Packed("", "ended", "f32", _of(table.ended, rows))
         yield Packed("", "attempts", "u16", _of(table.attempts, rows))
         yield from _few("", "waited", "f32", table.waited, rows, whole=whole)
         yield from _few("", "cause", "u16", table.cause, rows, whole=whole)

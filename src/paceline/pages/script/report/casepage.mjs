@@ -119,7 +119,7 @@ function timing(sheet, row) {
     bar.append(piece);
   }
   const said = parts.map(([name, spent, what]) => element("li", {}, element("span", { class: `key ${name}`, "aria-hidden": "true" }), `${seconds(spent)} ${what}`));
-  const when = element("li", { class: "quiet" }, `ended ${moment(sheet.at("ended")[row])}`);
+  const when = element("li", { class: "quiet" }, `ended ${moment(sheet.head.began + sheet.at("ended")[row])}`);
   return element("div", { class: "panel wide" }, element("h2", {}, "Time ", element("span", { class: "quiet" }, seconds(Math.max(total, took + waited)))), bar, element("ul", { class: "legend" }, said, when));
 }
 
