@@ -37,6 +37,12 @@ OUTCOMES: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ),
     (["yes"], {"output_limit": 1_000}, failures.OutputFlood, "yes printed .* bytes and more, and was ended"),
     ("seq 1 1000", {"output_limit": 1_000}, failures.OutputFlood, "its answer is on stdout, .* it was cut"),
+    (
+        "seq 1 1000 > big",
+        {"output": "diff", "output_limit": 1_000},
+        failures.OutputFlood,
+        "its answer is its diff, and has",
+    ),
     (["sleep", "60"], {"timeout": 0.2}, failures.CommandTimeout, "sleep took longer than 0.2 s"),
     ("true", {"output": {"file": "a.txt"}}, failures.NoAnswer, "it has not written a.txt"),
     ("echo no", {"output": {"json": "a"}}, failures.NoAnswer, "stdout is not JSON"),

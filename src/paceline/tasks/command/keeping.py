@@ -11,10 +11,10 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from paceline.journal.records import Key
 from paceline.journal.redaction import Redactor
@@ -26,6 +26,12 @@ TAIL: Final = 2_000
 """Bytes of what was printed last that stand in the journal."""
 LISTED: Final = 1_000
 """Changed files that are listed in the journal."""
+PIECE: Final = 4 * 1024 * 1024
+"""Bytes of a file that are looked at together: a patch may have a quarter of a GB."""
+LONGEST_LINE: Final = 64 * 1024 * 1024
+LONGEST_KEY: Final = 64 * 1024
+_KEY_BEGINS: Final = b"-----BEGIN "
+_KEY_ENDS: Final = b"-----END "
 
 
 def name_of(key: Key) -> str:
@@ -108,16 +114,47 @@ def tail_of(path: Path) -> str:
 def cleaned(path: Path, redactor: Redactor) -> None:
     """Take the secrets out of a file, byte for byte the same otherwise; one that is empty is taken away."""
     try:
-        raw = path.read_bytes()
+        if not path.stat().st_size:
+            path.unlink()
+            return
     except FileNotFoundError:
         return
-    if not raw:
-        path.unlink()
-        return
-    text = raw.decode("utf-8", "surrogateescape")
+    with path.open("rb") as file:
+        if all(_clean(piece, redactor) is piece for piece in _pieces(file)):
+            return
+        fresh = path.with_name(f"{path.name}.clean")
+        file.seek(0)
+        with fresh.open("wb") as clean:
+            for piece in _pieces(file):
+                clean.write(_clean(piece, redactor))
+            clean.flush()
+            os.fsync(clean.fileno())  # as the file was that it replaces
+    fresh.replace(path)
+
+
+def _clean(piece: bytes, redactor: Redactor) -> bytes:
+    """A piece without secrets: itself, where it has none."""
+    text = piece.decode("utf-8", "surrogateescape")
     clean = redactor.clean_body(text)
-    if clean != text:
-        path.write_bytes(clean.encode("utf-8", "surrogateescape"))
+    return piece if clean == text else clean.encode("utf-8", "surrogateescape")
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """A file in pieces of whole lines; a private key, which has many, is in one of them."""
+    rest = b""
+    while chunk := file.read(PIECE):
+        rest += chunk
+        cut = rest.rfind(b"\n") + 1
+        key = rest.rfind(_KEY_BEGINS, 0, cut)
+        if key > rest.rfind(_KEY_ENDS, 0, cut) and cut - key < LONGEST_KEY:
+            cut = rest.rfind(b"\n", 0, key) + 1  # with what follows
+        if not cut and len(rest) < LONGEST_LINE:
+            continue
+        cut = cut or len(rest)
+        yield rest[:cut]
+        rest = rest[cut:]
+    if rest:
+        yield rest
 
 
 def told_of(ended: Ended, kept: Kept) -> dict[str, Any]:

@@ -41,7 +41,11 @@ class Output:
         """The answer."""
         match self.of:
             case "diff":
-                return "" if patch is None else patch.read_bytes().decode(errors="backslashreplace")
+                if patch is None:
+                    return ""
+                if (size := patch.stat().st_size) > most:
+                    raise OutputFlood(f"its answer is its diff, and has {size:,} bytes: {most:,} are kept")
+                return patch.read_bytes().decode(errors="backslashreplace")
             case "stdout":
                 if ended.stdout.cut:
                     raise OutputFlood(
