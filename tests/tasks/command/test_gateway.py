@@ -18,6 +18,7 @@ from paceline.evaluators import (
     NoFailedTools,
     ToolCorrectness,
 )
+from paceline.gateway.upstreams import KNOWN
 from paceline.sim.scenario import Scenario
 from paceline.sim.server import RunningSim, start_in_thread
 from tests.tasks.command.commands import elsewhere, python, run_of
@@ -134,6 +135,20 @@ def test_a_rehearsal_asks_the_simulated_provider_only(elsewhere: Path, sim: Runn
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "hinted"), [("OpenAIError: The api_key client option must be set", True), ("no disk", False)]
+)
+def test_a_program_that_misses_a_key_where_there_is_none_is_told_so(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, said: str, hinted: bool
+) -> None:
+    for upstream in KNOWN:
+        for name in (*upstream.key_names, *upstream.url_names):
+            monkeypatch.delenv(name, raising=False)
+    task = CommandTask(["sh", "-c", f"echo {said!r} >&2; exit 1"])
+    (failure,) = run_of(elsewhere, task, Case(name="a", inputs=1)).failures
+    assert ("led to no gateway" in failure.error_message) is hinted
+
+
 def test_without_the_gateway_a_command_asks_by_itself(elsewhere: Path, sim: RunningSim) -> None:
     task = CommandTask(python(ASK, "1 + 1?"), gateway=False, pass_env=["OPENAI_*"])
     report: Any = run_of(elsewhere, task, Case(name="a", inputs=""))

@@ -126,6 +126,40 @@ def test_exit_codes_that_are_no_failure_are_said(elsewhere: Path) -> None:
         called("true", exit_codes=[1])
 
 
+PYTHONS = """Traceback (most recent call last):
+  File "agent.py", line 25, in work
+    client = openai.OpenAI()
+openai.OpenAIError: The api_key client option must be set
+"""
+NODES = """/app/agent.js:3
+    throw new TypeError("no such tool");
+    ^
+
+TypeError: no such tool
+    at work (/app/agent.js:3:11)
+    at main (/app/agent.js:9:5)
+
+Node.js v18.19.0
+"""
+RUSTS = "   Compiling agent v0.1.0\n\nerror[E0308]: mismatched types\n --> src/main.rs:4:5\n  |\n4 | x\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        (PYTHONS, "openai.OpenAIError: The api_key client option must be set"),
+        (NODES, "TypeError: no such tool"),
+        (RUSTS, "error[E0308]: mismatched types"),
+        ("fatal: not a git repository\n", "fatal: not a git repository"),
+        ("one\ntwo\n", "one\ntwo"),
+        ("1\n2\n3\n4\n5\n\n", "5"),
+        ("", ""),
+    ],
+)
+def test_of_many_lines_the_one_is_shown_that_tells_the_trouble(printed: str, told: str) -> None:
+    assert failures.telling(printed) == told
+
+
 def test_in_a_run_each_is_the_outcome_of_its_case(elsewhere: Path) -> None:
     task = CommandTask("eval {{ inputs }}", timeout=3.0, grace=0.2)
     cases = {

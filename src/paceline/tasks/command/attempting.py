@@ -25,14 +25,15 @@ from paceline.tasks.command import boxes
 from paceline.tasks.command.engines import Container
 from paceline.tasks.command.environment import ALWAYS, of_attempt, passed
 from paceline.tasks.command.failures import (
-    LAST_WORDS,
     BadFiles,
     CommandLost,
     NotStarted,
     SetupFailed,
     WorkspaceFailed,
     WorkspaceRemoved,
+    about_keys,
     failure_of,
+    telling,
 )
 from paceline.tasks.command.grounds import clearing
 from paceline.tasks.command.keeping import Kept, cleaned, redactor_for, tail_of, told_of, told_of_changes
@@ -83,6 +84,8 @@ class Attempting:
         self._workspace: Workspace | None = None
         self._setup: list[list[str]] = []
         self._env: dict[str, str] = {}
+        self._keyless = False
+        """Whether there was a gateway, and no key to lead anybody there with."""
         self.keeping: Future[Came] | None = None
         """The work of putting it on record, once it has begun."""
         self._values: dict[str, Any] = {
@@ -200,6 +203,7 @@ class Attempting:
         ours = [
             each for each in gateway.upstreams.values() if each.key or set(each.url_names) & os.environ.keys()
         ]
+        self._keyless = not ours
         with gateway.ticket(current_listener.get(), self._spec.allowance()) as ticket:
             yield environment(gateway.url, ticket.token, ours)
 
@@ -222,7 +226,7 @@ class Attempting:
                 ended = await _carried_out(launch)
             self._setup.append(list(argv))
             await clearing.done(self._clean, out, err)
-            last_words = (tail_of(err) or tail_of(out)).strip()[-LAST_WORDS:]
+            last_words = telling(tail_of(err) or tail_of(out))
             failure = failure_of(
                 ended,
                 limits=Limits(),
@@ -373,16 +377,17 @@ class Attempting:
     def _failure_of(self, ended: Ended, told: Mapping[str, Any]) -> TaskFailure | None:
         said = told["stderr"]["tail"].strip() or told["stdout"]["tail"].strip()
         box = self._spec.box
-        return failure_of(
+        failure = failure_of(
             ended,
             limits=self._spec.limits,
             program=self._spec.program,
-            last_words=said[-LAST_WORDS:],
+            last_words=telling(said),
             timeout_s=self._spec.timeout,
             accepted=self._spec.accepted,
             engine=box.engine if isinstance(box, Container) else "",
             by_shell=self._spec.script is not None,
         )
+        return about_keys(failure, said) if self._keyless else failure
 
     def _told_of_workspace(self) -> dict[str, Any]:
         """From what it was made, for whoever needs it once more."""

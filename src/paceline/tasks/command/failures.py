@@ -6,6 +6,7 @@ not come to its end) is infrastructure: nobody's answer was wrong, and a resume 
 
 from __future__ import annotations
 
+import re
 import signal
 from dataclasses import replace
 from typing import ClassVar, Final, Literal
@@ -16,6 +17,14 @@ from paceline.tasks.failures import TaskFailure
 
 LAST_WORDS: Final = 600
 """Characters of what a program has printed last that an error shows."""
+BRIEF: Final = 3
+"""Lines that are shown as they are."""
+_TROUBLE: Final = re.compile(
+    r"[\w.:]*(?:Error|Exception|Exit|Interrupt)\b|(?i:error|fatal|panic)\b\S{0,12}[:\[ ]"
+)
+"""How a line begins that tells of trouble, in most languages."""
+_ABOUT_KEYS: Final = re.compile(r"(?i)api.?key|credential|unauthori[sz]ed|authenticat|\b401\b")
+NO_KEYS: Final = "no key of a provider is set here, such as OPENAI_API_KEY: the program was led to no gateway"
 _FATAL: Final = frozenset(
     {
         *(signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV),
@@ -101,6 +110,24 @@ class CommandLost(TaskFailure):
     """Nobody can say how it ended: whoever watched over it was killed."""
 
     error_class: ClassVar[ErrorClass] = "infrastructure"
+
+
+def telling(printed: str) -> str:
+    """The line that tells the trouble, out of what a program has said last; all of it, where it was brief.
+
+    Of a traceback that is the last line, of other stacks it is the first; a table has room for one.
+    """
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    if len(lines) <= BRIEF:
+        return printed.strip()[-LAST_WORDS:]
+    return next((line for line in reversed(lines) if _TROUBLE.match(line)), lines[-1])[:LAST_WORDS]
+
+
+def about_keys(failure: TaskFailure | None, said: str) -> TaskFailure | None:
+    """A failure of a program that was given no key, told so where it seems to be about that."""
+    if isinstance(failure, NonZeroExit) and _ABOUT_KEYS.search(said):
+        return NonZeroExit(f"{failure}; {NO_KEYS}")
+    return failure
 
 
 def failure_of(
