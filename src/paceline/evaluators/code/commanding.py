@@ -34,6 +34,10 @@ SCRATCH: Final = 1024 * MIB
 SHOWN: Final = 400
 """Characters of what a command has said last that a reason shows."""
 
+WITHOUT_US: Final = {"PYTEST_ADDOPTS": "-p no:paceline"}
+"""Our plugin for pytest has no business among tests that judge. In a cell from which our package cannot be
+seen, as one that is installed from a checkout, pytest would even end over it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -96,7 +100,7 @@ class InWorkspace(Evaluator[object, object, object]):
         argv = ("/bin/sh", "-c", command) if isinstance(command, str) else tuple(command)
         # What a command task sees of our environment. Keys are not among it: a model wrote what is judged.
         common = {**passed(ALWAYS), "PACELINE_WORKSPACE": str(where)}
-        own = {"PATH": _path(), **(self.env or {})}
+        own = {"PATH": _path(), **WITHOUT_US, **(self.env or {})}
         if self.contained:
             async with in_cell(argv, self._cell(where, *also_writable), means()) as inside:
                 env = {**common, **inside.env, **own}
