@@ -339,19 +339,21 @@ class SharedDesk(Acquiring):
         sock = self._meeting.connect(timeout_s=PULSE_S)
         if sock is None:
             return False
-        wire = Wire(sock, on_unsent=self._ring)
-        wire.send(Hello(VERSION, self._limits, self._per_pool))
-        if not self._is_welcome(wire):
-            wire.close()
-            return False
-        with self._inside:
-            for grant in self._held.values():
-                wire.send(Holding(grant))
-            wire.send(Ready())
-            for waiter in self._waiters.values():
-                wire.send(Wanted(waiter.ask))
-            self._wire = wire
-            self._was_client = True
+        with contextlib.ExitStack() as in_vain:
+            wire = Wire(sock, on_unsent=self._ring)
+            in_vain.callback(wire.close)  # whoever was there may be gone with the first word
+            wire.send(Hello(VERSION, self._limits, self._per_pool))
+            if not self._is_welcome(wire):
+                return False
+            with self._inside:
+                for grant in self._held.values():
+                    wire.send(Holding(grant))
+                wire.send(Ready())
+                for waiter in self._waiters.values():
+                    wire.send(Wanted(waiter.ask))
+                self._wire = wire
+                self._was_client = True
+            in_vain.pop_all()
         return True
 
     def _is_welcome(self, wire: Wire) -> bool:
