@@ -136,6 +136,7 @@ def test_the_same_command_a_second_time_does_nothing_and_ends_as_the_first(bench
         "speed_up",
         "cases_per_s",
         "limited_by",
+        "timeline",
     }
     bench.types("resume", "out")
     assert bench.asked() == Counter()

@@ -54,7 +54,8 @@ def test_all_of_many_failing_cases_are_named(inner: Pytest) -> None:
 
 def test_it_works_with_several_workers(inner: Pytest) -> None:
     inner.write("test_it.py", MARKED + MARKED.replace("test_doubles", "test_again"))
-    ended = inner.runs("-q", "-p", "xdist", "-n", "2", WORKS="1")
+    # Without the summary, which tells failures once more where the variable CI is set.
+    ended = inner.runs("-q", "-rN", "-p", "xdist", "-n", "2", WORKS="1")
     assert ended.returncode == 1
     assert "2 failed" in ended.stdout
     assert ended.stdout.count("case-9  task_error") == 2

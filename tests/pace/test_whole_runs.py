@@ -131,8 +131,9 @@ def test_a_rate_holds_from_the_first_call_on(folder: Path, sim: RunningSim, opti
     assert code == 0, said
     seen = sim.stats()
     assert seen.answered == 40
-    # Twenty go at once, as a bucket holds a second's worth; the other twenty take a second to flow in.
-    assert seen.seconds >= (0.95 if option != "--tpm" else 0.5)
+    # Twenty go at once, as a bucket holds a second's worth; the other twenty take a second to flow in. Seen
+    # from the provider it is less by as much as the first one was late; without a rate all take a tenth.
+    assert seen.seconds >= 0.5
 
 
 # ---- two runs
