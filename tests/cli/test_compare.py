@@ -55,6 +55,21 @@ def test_it_is_written_to_a_file(two: list[str], tmp_path: Path) -> None:
     assert compare(*two, "-o", str(tmp_path / "nowhere" / "x")).exit_code == 2
 
 
+def test_it_is_written_as_one_html_file(
+    two: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.chdir(tmp_path)
+    told = compare(*two, "--html")
+    assert (told.exit_code, told.stdout.strip()) == (0, (tmp_path / "comparison.html").as_uri())
+    assert "B is worse" in (tmp_path / "comparison.html").read_text()
+    assert not opened
+    assert compare(*two, "--html", "-o", "other.html", "--open").exit_code == 0
+    assert opened == [(tmp_path / "other.html").as_uri()]
+    assert compare(*two, "--open").exit_code == 2
+
+
 def test_what_is_foreign_does_no_harm(tmp_path: Path) -> None:
     row = {"id": HOSTILE, "s": 1.0}
     files = [str(lines(tmp_path / f"{n}.jsonl", {**row, "passed": n == 0})) for n in range(2)]
@@ -72,7 +87,7 @@ def test_what_is_foreign_does_no_harm(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         ([], "0 runs cannot be compared"),
-        (["--json", "--markdown"], "either --json or --markdown"),
+        (["--json", "--markdown"], "one of --json, --markdown and --html"),
         (["--map", "passed"], "maps nothing"),
         (["--map", "passed=a", "--map", "passed=b"], "mapped twice"),
         (["--confidence", "95"], "confidence is 95"),

@@ -116,26 +116,56 @@ def test_the_table_takes_new_cases_and_keeps_its_question(page: Page, tmp_path: 
         assert "Apple pie" in page.text("article")
 
 
-def test_two_runs_stand_side_by_side_when_they_are_chosen(page: Page, tmp_path: Path) -> None:
-    runs.put(tmp_path / "one", run(suite="a", started=2.0), *passing("x", "y"), manifest(2), ended())
-    runs.put(
-        tmp_path / "two", run(suite="b", started=1.0), begin("x"), scored("x", no()), manifest(1), ended()
-    )
+def chosen(page: Page, view: View) -> None:
+    """Choose both runs, the later one second, and have them compared."""
+    page.open(view.url, ready=LISTED)
+    button = "document.querySelector('.cases-bar button')"
+    assert page.ask(f"{button}.disabled")
+    page.click(".runs tbody tr:nth-child(2) input")
+    page.click(".runs tbody tr:nth-child(1) input")
+    assert not page.ask(f"{button}.disabled")
+    page.ask(f"{button}.click()")
+    page.until("document.querySelector('.pair')")
+
+
+def test_two_runs_are_compared_when_they_are_chosen(page: Page, tmp_path: Path) -> None:
+    before = [line for n in range(12) for line in (begin(f"case {n}"), scored(f"case {n}", no()))]
+    after = passing(*(f"case {n}" for n in range(12)))
+    runs.put(tmp_path / "one", run(suite="before", started=1.0), *before, manifest(12), ended())
+    runs.put(tmp_path / "two", run(suite="after", started=2.0), *after, manifest(12), ended())
     with View(tmp_path, port=0) as view:
-        page.open(view.url, ready=LISTED)
-        button = "document.querySelector('.cases-bar button')"
-        assert page.ask(f"{button}.disabled")
-        page.click(".runs tbody tr:nth-child(2) input")
-        page.click(".runs tbody tr:nth-child(1) input")
-        assert not page.ask(f"{button}.disabled")
-        page.ask(f"{button}.click()")
-        page.until("document.querySelector('.pair')")
+        chosen(page, view)
+        assert page.text(".headline .big") == "better"
+        assert page.text(".headline .what") == "B against A, by pass rate"
         assert page.texts(".pair .big") == ["0.0%", "100.0%"]
-        assert "Whether they differ" in page.text("main")
+        page.ask("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+        page.click(".change li a")
+        page.until("document.querySelector('.grid-body .grid-row')")
+        assert page.text(".bar .title") == "after"
+        assert page.texts(".grid-body .name") == ["case 0"]
+
+
+def test_runs_that_have_nothing_in_common_say_so_and_are_shown_side_by_side(
+    page: Page, tmp_path: Path
+) -> None:
+    runs.put(tmp_path / "one", run(suite="a", started=2.0), *passing("x"), manifest(1), ended())
+    runs.put(tmp_path / "two", run(suite="b", started=1.0), *passing("y"), manifest(1), ended())
+    with View(tmp_path, port=0) as view:
+        chosen(page, view)
+        assert "no key was run in both" in page.text(".warning")
         page.click(".pair section:nth-child(2) .legend a")
         page.until("document.querySelector('.grid-body .grid-row')")
         assert page.ask("document.querySelector('.question').value") == "is:passed"
         assert page.text(".bar .title") == "a"
+
+
+def test_runs_that_are_not_there_are_said_not_to_be(page: Page, tmp_path: Path) -> None:
+    with View(tmp_path, port=0) as view:
+        page.open(f"{view.url}#/pair/{'0' * 12}/{'1' * 12}", ready="document.querySelector('main .warning')")
+        assert page.text("main .warning") == "These cannot be shown: there is no such run"
+    # The console takes note of each answer that is none.
+    assert all("404" in each for each in page.complaints)
+    page.complaints.clear()
 
 
 def test_a_server_that_is_gone_is_said_to_be(browser: Browser, tmp_path: Path) -> None:

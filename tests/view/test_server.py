@@ -61,6 +61,19 @@ def test_the_list_leads_to_reports_and_these_to_their_cases(view: View) -> None:
     assert json.loads(ask(view, f"/run/{second}/report")[2])["report"]["n"] == 1
 
 
+def test_two_runs_are_held_against_each_other(view: View) -> None:
+    first, second = runs_of(view)
+    told = json.loads(ask(view, f"/api/compare?a={second}&b={first}")[2])
+    assert told["pairs"][0]["n_changes"]["new"] == 1
+    assert told["runs"]["A"]["n"] == 1
+
+
+@pytest.mark.parametrize("names", ["", "?a=x&b=y", "?a=../one&b=../two", "?a={0}", "?a={0}&b=" + "0" * 12])
+def test_only_runs_that_were_listed_are_compared(view: View, names: str) -> None:
+    first = runs_of(view)[0]
+    assert ask(view, f"/api/compare{names.format(first)}")[0] == 404
+
+
 def test_a_bookmark_of_a_run_works_before_anybody_has_seen_the_list(view: View, tmp_path: Path) -> None:
     first = runs_of(view)[0]
     with View(tmp_path / "runs", port=0) as another:

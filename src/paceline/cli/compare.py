@@ -30,12 +30,24 @@ from paceline.cli.verb import Verb, say, unless_gone
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals and verdicts.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@click.option("--html", "as_html", is_flag=True, help="Write one HTML file.")
 @json_flag
 @click.option(
-    "-o", "--output", "output", type=click.Path(path_type=Path), help="Write to this file instead of stdout."
+    "-o",
+    "--output",
+    "output",
+    type=click.Path(path_type=Path),
+    help="Write to this file instead of stdout; of --html, comparison.html here, if not said.",
 )
+@click.option("--open", "open_it", is_flag=True, help="Open the HTML file in the browser.")
 def command(
-    runs: tuple[str, ...], as_json: bool, as_markdown: bool, output: Path | None, **asked: Any
+    runs: tuple[str, ...],
+    as_json: bool,
+    as_markdown: bool,
+    as_html: bool,
+    output: Path | None,
+    open_it: bool,
+    **asked: Any,
 ) -> int:
     """Hold runs against each other, B with A: what is better, what is worse, what cannot be told.
 
@@ -44,8 +56,10 @@ def command(
     from paceline import compare
     from paceline.errors import UsageError
 
-    if as_json and as_markdown:
-        raise UsageError("it is either --json or --markdown", hint="leave one of them out")
+    if as_json + as_markdown + as_html > 1:
+        raise UsageError("it is one of --json, --markdown and --html", hint="leave the others out")
+    if open_it and not as_html:
+        raise UsageError("--open says what becomes of a page", hint="add --html")
     found = compare(
         *map(_named, runs),
         variants=asked["variants"],
@@ -53,6 +67,9 @@ def command(
         fields=_fields(asked["mapping"]),
         confidence=asked["confidence"],
     )
+    if as_html:
+        _show(found.to_html(output or Path("comparison.html")).absolute(), open_it=open_it)
+        return 0
     if as_json:
         text = found.to_json()
     else:
@@ -65,6 +82,14 @@ def command(
 
     write_whole(output, f"{text}\n".encode(errors="backslashreplace"))
     return 0
+
+
+def _show(path: Path, *, open_it: bool) -> None:
+    say(path.as_uri())
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(path.as_uri())
 
 
 def _named(run: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from string import ascii_uppercase
 from typing import IO, Any, Final, cast
 
@@ -89,6 +90,20 @@ class Comparison:
         from paceline.comparison.markdown import markdown
 
         return markdown(self)
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write it as one HTML file that needs nothing else, and answer where that is."""
+        from paceline.pages.packing import block
+        from paceline.pages.writing import write_page
+
+        names = " and ".join(side.name for side in self.sides.values())
+        return write_page(
+            Path(path),
+            "comparison/main.mjs",
+            title=f"Comparison of {names} · Paceline",
+            facts=[("Comparison", self.render())],
+            before=[block("comparison", msgspec.json.encode(self.to_dict()))],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data; `paceline.comparison.document.KEYS` says what each key means."""

@@ -6,6 +6,7 @@
     /run/ID/sheet?since=N      its figures and columns, or what of them is new
     /run/ID/bodies?from=ROW    some cases in full
     /run/ID/report             its figures alone
+    /api/compare?a=ID&b=ID     two of them held against each other
 
 It listens on the loopback interface, answers GET and nothing else, and only where the `Host` is this
 machine: a page of somebody else that has its own name point here gets nothing. An address names a run by
@@ -32,7 +33,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from paceline.errors import JournalError, UsageError
+from paceline.errors import JournalError, PacelineError, UsageError
 from paceline.pages.assembly import CLOSING, assembled
 from paceline.view.following import Followed
 from paceline.view.listing import Listing
@@ -109,6 +110,8 @@ class View:
         if place.path == "/api/runs":
             runs = self.listing.runs(patience=PATIENCE, now=time.monotonic)
             return _json([run.document() for run in runs])
+        if place.path == "/api/compare":
+            return self._compared(asked.get("a", ""), asked.get("b", ""))
         found = _RUN.fullmatch(place.path)
         if found is None:
             return _plain(404, "there is nothing here")
@@ -130,13 +133,21 @@ class View:
         except (JournalError, OSError) as error:
             return _plain(410, f"this run cannot be read: {error}")
 
+    def _compared(self, first: str, second: str) -> Answer:
+        """Two runs held against each other, the second against the first."""
+        from paceline.comparison import compare
+
+        paths = self._path(first), self._path(second)
+        if None in paths:
+            return _plain(404, "there is no such run")
+        try:
+            return _json(compare(*filter(None, paths)).to_dict())
+        except PacelineError as error:
+            return _plain(409, f"{error}{f' ({error.hint})' if error.hint else ''}")
+
     def _follow(self, name: str) -> Followed | None:
         """The run of that name; a name that was not given out leads nowhere."""
-        path = self.listing.path_of(name)
-        if path is None:
-            # Somebody may come by a bookmark, before anybody has seen the list.
-            self.listing.runs(patience=0, now=time.monotonic)
-            path = self.listing.path_of(name)
+        path = self._path(name)
         with self._lock:
             if path is None:
                 self._followed.pop(name, None)
@@ -147,6 +158,15 @@ class View:
                     self._followed.popitem(last=False)
             self._followed.move_to_end(name)
             return self._followed[name]
+
+    def _path(self, name: str) -> Path | None:
+        """Where a run lies that was listed."""
+        path = self.listing.path_of(name)
+        if path is None:
+            # Somebody may come by a bookmark, before anybody has seen the list.
+            self.listing.runs(patience=0, now=time.monotonic)
+            path = self.listing.path_of(name)
+        return path
 
 
 def _number(text: str | None) -> int:

@@ -82,6 +82,11 @@ export function placeOf(starts, row) {
   return low;
 }
 
+/** A JSON document that stands in this one. */
+export async function inHere(name, page = document) {
+  return JSON.parse(new TextDecoder().decode(await inflated(bytesOf(page.getElementById(name).textContent))));
+}
+
 /** JSON from the server that the page came from. */
 export async function asked(address) {
   return (await answered(address)).json();

@@ -82,7 +82,7 @@ export class RunList {
 
   _sayChosen() {
     this._button.disabled = this._chosen.length !== 2;
-    this._button.textContent = this._chosen.length === 2 ? "Show both side by side" : "Choose two to compare";
+    this._button.textContent = this._chosen.length === 2 ? "Compare these two" : "Choose two to compare";
   }
 }
 

@@ -46,9 +46,19 @@ class Program {
     const hash = location.hash;
     try {
       const sides = await Promise.all(ids.map(async (id) => ({ id, facts: await asked(`/run/${encodeURIComponent(id)}/report`) })));
-      if (location.hash === hash) refill(this._place, pair(sides));
+      const found = await this._compared(ids);
+      if (location.hash === hash) refill(this._place, pair(sides, found));
     } catch (error) {
       refill(this._place, element("p", { class: "warning" }, `These cannot be shown: ${error.message}`));
+    }
+  }
+
+  /** The comparison of two runs, or why there is none. */
+  async _compared([a, b]) {
+    try {
+      return { told: await asked(`${this._base}/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`) };
+    } catch (error) {
+      return { error: error.message };
     }
   }
 
