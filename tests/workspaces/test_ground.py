@@ -61,6 +61,15 @@ def test_two_workspaces_of_one_repository_share_objects_and_nothing_else(elsewhe
     ground.close()
 
 
+@pytest.mark.parametrize("url", ["/no/such/repository", "./shop", "~/no-such-repository"])
+def test_a_repository_that_is_not_there_is_said_before_anything_runs(elsewhere: Path, url: str) -> None:
+    with pytest.raises(WorkspaceError, match="there is no repository"):
+        check(Repository(url))
+    check(Repository(str(elsewhere)))
+    check(Repository("https://example.com/shop.git"))
+    check(Repository("git@example.com:shop.git"))
+
+
 def test_a_store_that_was_left_half_made_is_made_whole(elsewhere: Path) -> None:
     repository(elsewhere / "repo", {"a": "1"})
     source = Repository(str(elsewhere / "repo"))

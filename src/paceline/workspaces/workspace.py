@@ -60,8 +60,16 @@ def check(source: Source) -> None:
             raise WorkspaceError(f"there is no folder {folder}", hint="the template is a folder to copy")
         case Archive(file, _strip) if not file.is_file():
             raise WorkspaceError(f"there is no archive {file}", hint="it is a tar or zip file")
+        case Repository(url, _commit) if _is_path(url) and not Path(url).expanduser().exists():
+            raise WorkspaceError(
+                f"there is no repository {url}", hint="it is an address, or a folder with a repository in it"
+            )
         case _:
             pass
+
+
+def _is_path(url: str) -> bool:
+    return url.startswith(("/", "./", "../", "~"))
 
 
 def make(ground: Ground, name: str, source: Source, files: Mapping[str, bytes]) -> Workspace:
