@@ -2,7 +2,8 @@
 
 Provider, gateway and load are a process each. Processor time is that of the gateway's process alone, so
 `per_core_per_s` is calls by seconds of it. Delays are those of calls that take the provider a while, 64 at
-once, made directly and through the gateway in turn.
+once, made directly and through the gateway in turn. "Alone" is `paceline gateway`. "In a run" each call
+belongs to one of 64 attempts, its bodies are kept, and the end of its answer waits until they are on disk.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import product
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
+from bench.contest import scratch
 from bench.results import Bar, Result, at_most, program
 from bench.sim import Connection, Kind, Load, Served, provider, request
 
@@ -31,58 +35,90 @@ SLOW_S = 0.25
 CHAT = Kind("/v1/chat/completions", {"model": "m"})
 STREAM = Kind("/v1/chat/completions", {"model": "m", "stream": True})
 KINDS = {"whole": CHAT, "stream": STREAM}
+PLACES = {"alone": False, "in a run": True}
 
 
 # The gateway, in a process of its own ---------------------------------------------------------------
 
-SERVE = "from bench.gateway import serve; serve({port})"
+SERVE = "from bench.gateway import serve; serve({port}, recorded={recorded})"
 
 
-def serve(port: int) -> None:
-    """Serve, and tell the processor time and the calls so far for each line that comes in."""
-    asyncio.run(_serve(port))
+def serve(port: int, *, recorded: bool) -> None:
+    """Serve, and tell the processor time so far for each line that comes in."""
+    with scratch() as folder:
+        asyncio.run(_serve(port, folder if recorded else None))
 
 
-async def _serve(port: int) -> None:
+async def _serve(port: int, folder: Path | None) -> None:
+    from paceline.conduct.gatekeeping import safe
     from paceline.gateway.server import Gateway
     from paceline.gateway.upstreams import upstreams_in
+    from paceline.journal import Journal
+    from paceline.journal.records import RunLine
     from paceline.pace.opening import Opening
 
     environ = {"OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "key"}
     loop = asyncio.get_running_loop()
-    # Nothing is to be learned here: it is the gateway that is measured, and no provider.
-    with Opening(adaptive=False, share=False, learn=False)():
-        async with Gateway(upstreams_in(environ)) as gateway:
-            with gateway.ticket() as ticket:
-                print(gateway.url.rpartition(":")[2], ticket.token, flush=True)
-                while await loop.run_in_executor(None, sys.stdin.readline):
-                    print(time.process_time(), ticket.calls, flush=True)
+    with ExitStack() as around:
+        # Nothing is to be learned here: it is the gateway that is measured, and no provider.
+        around.enter_context(Opening(adaptive=False, share=False, learn=False)())
+        listeners: list[Any] = [None]
+        on_record = None
+        if folder is not None:
+            line = RunLine(run_id="bench", suite="bench", started=0.0, fingerprint={})
+            journal = around.enter_context(Journal.create(folder / "run", line))
+            listeners, on_record = _attempts(journal), partial(safe, journal)
+        async with Gateway(upstreams_in(environ), on_record=on_record) as gateway:
+            tickets = [around.enter_context(gateway.ticket(listener)) for listener in listeners]
+            print(gateway.url.rpartition(":")[2], *(each.token for each in tickets), flush=True)
+            while await loop.run_in_executor(None, sys.stdin.readline):
+                print(time.process_time(), sum(each.calls for each in tickets), flush=True)
+
+
+def _attempts(journal: Any) -> list[Any]:
+    """Attempts of a run that keeps their calls."""
+    from paceline.engine.bookkeeping import Bookkeeper
+    from paceline.engine.calls import CallsOfAttempt
+    from paceline.engine.clock import SystemClock
+    from paceline.engine.events import Gauge
+    from paceline.engine.ports import Work
+    from paceline.engine.taping import Taping
+    from paceline.journal.records import Key
+
+    books, taping = Bookkeeper(journal, Gauge(), (), SystemClock()), Taping()
+    return [
+        CallsOfAttempt.here(
+            Work(Key(f"case-{number}"), 1, None, record_call=books.call, taping=taping, counted={}),
+            time.monotonic,
+        )
+        for number in range(IN_FLIGHT)
+    ]
 
 
 class Through(NamedTuple):
     """A gateway that serves."""
 
     served: Served
-    token: str
+    tokens: list[str]
 
-    def asks(self, kind: Kind) -> Kind:
-        """The same call by way of the gateway."""
-        return kind._replace(path=f"/{self.token}/openai{kind.path}")
+    def asks(self, kind: Kind) -> list[Kind]:
+        """The same call by way of the gateway, by each of its tickets."""
+        return [kind._replace(path=f"/{token}/openai{kind.path}") for token in self.tokens]
 
 
 @contextmanager
-def gateway_to(port: int) -> Iterator[Through]:
+def gateway_to(port: int, *, recorded: bool) -> Iterator[Through]:
     """One in front of a provider, for as long as it takes."""
     with subprocess.Popen(
-        [sys.executable, "-c", SERVE.format(port=port)],
+        [sys.executable, "-c", SERVE.format(port=port, recorded=recorded)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        where, token = process.stdout.readline().split()
-        yield Through(Served(process, int(where)), token)
+        where, *tokens = process.stdout.readline().split()
+        yield Through(Served(process, int(where)), tokens)
         process.stdin.close()
 
 
@@ -128,8 +164,9 @@ class Timed(NamedTuple):
     first: list[float]
 
 
-async def _put_on(port: int, kind: Kind, calls: int, spread_s: float) -> Timed:
-    load = Load((request(kind, number) for number in range(calls)), bool(kind.fields.get("stream")))
+async def _put_on(port: int, kinds: Sequence[Kind], calls: int, spread_s: float) -> Timed:
+    asked = (request(kinds[number % len(kinds)], number) for number in range(calls))
+    load = Load(asked, bool(kinds[0].fields.get("stream")))
     loop = asyncio.get_running_loop()
     seconds: list[float] = []
     first: list[float] = []
@@ -146,18 +183,18 @@ async def _put_on(port: int, kind: Kind, calls: int, spread_s: float) -> Timed:
     return Timed(calls, time.perf_counter() - began, seconds, first)
 
 
-def put_on(port: int, kind: Kind, calls: int, *, spread_s: float = 0.0) -> Timed:
+def put_on(port: int, kinds: Sequence[Kind], calls: int, *, spread_s: float = 0.0) -> Timed:
     """So many calls, 64 at once, the first of which come over so many seconds."""
-    return asyncio.run(_put_on(port, kind, calls, spread_s))
+    return asyncio.run(_put_on(port, kinds, calls, spread_s))
 
 
 # What is measured -----------------------------------------------------------------------------------
 
 
-def capacity(kind: Kind, calls: int, rounds: int) -> dict[str, Any]:
+def capacity(kind: Kind, calls: int, rounds: int, *, recorded: bool) -> dict[str, Any]:
     """Calls a second that one core of the gateway carries, and that this machine carried with all three."""
     per_core, per_s = [], []
-    with provider(0.0) as there, gateway_to(there.port) as gateway:
+    with provider(0.0) as there, gateway_to(there.port, recorded=recorded) as gateway:
         put_on(gateway.served.port, gateway.asks(kind), IN_FLIGHT)  # connections are opened
         for _ in range(rounds):
             cpu, _ = gateway.served.so_far()
@@ -171,14 +208,14 @@ def capacity(kind: Kind, calls: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def delays(kind: Kind, calls: int, rounds: int) -> dict[str, Any]:
+def delays(kind: Kind, calls: int, rounds: int, *, recorded: bool) -> dict[str, Any]:
     """By how much a call comes later, of calls that take the provider a quarter of a second."""
     direct: list[Timed] = []
     through: list[Timed] = []
-    with provider(SLOW_S) as there, gateway_to(there.port) as gateway:
+    with provider(SLOW_S) as there, gateway_to(there.port, recorded=recorded) as gateway:
         put_on(gateway.served.port, gateway.asks(kind), IN_FLIGHT)
         for _ in range(rounds):
-            direct.append(put_on(there.port, kind, calls, spread_s=SLOW_S))
+            direct.append(put_on(there.port, [kind], calls, spread_s=SLOW_S))
             through.append(put_on(gateway.served.port, gateway.asks(kind), calls, spread_s=SLOW_S))
 
     def added(part: Literal["seconds", "first"]) -> float:
@@ -196,14 +233,24 @@ def measure(quick: bool) -> Result:
     calls, slow = (CALLS_QUICK, SLOW_CALLS_QUICK) if quick else (CALLS, SLOW_CALLS)
     rounds = 1 if quick else ROUNDS
     rows, bars = [], []
-    for name, kind in KINDS.items():
-        row = {"answers": name, **capacity(kind, calls, rounds), **delays(kind, slow, rounds)}
+    for (where, recorded), (name, kind) in product(PLACES.items(), KINDS.items()):
+        row = {
+            "gateway": where,
+            "answers": name,
+            **capacity(kind, calls, rounds, recorded=recorded),
+            **delays(kind, slow, rounds, recorded=recorded),
+        }
         rows.append(row)
         found = row["per_core_per_s"]
         bars.append(
-            Bar(what=f"{name}: calls/s on one core", bar=f"≥ {PER_CORE}", found=found, met=found >= PER_CORE)
+            Bar(
+                what=f"{where}, {name}: calls/s on one core",
+                bar=f"≥ {PER_CORE}",
+                found=found,
+                met=found >= PER_CORE,
+            )
         )
-        bars.append(at_most(f"{name}: added p50", ADDED_MS, row["added_p50_ms"], "ms"))
+        bars.append(at_most(f"{where}, {name}: added p50", ADDED_MS, row["added_p50_ms"], "ms"))
     return Result(
         title="Calls through the gateway",
         settings={"in_flight": IN_FLIGHT, "calls": calls, "rounds": rounds},
