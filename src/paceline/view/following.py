@@ -81,24 +81,37 @@ class Followed:
                 self._read()
 
     def _read(self) -> None:
-        table, turned = self._table, self._cases.sheet.fields.turned
-        changed: set[int] = set()
-        begun = self._offset
+        table, cases = self._table, self._cases
+        turned, rows, begun = cases.sheet.fields.turned, len(table), self._offset
+        changed, named, called = set[int](), set[int](), set[int]()
         for entry in self._source.entries(self._offset):
             table.take(entry)
             self._offset = entry.offset + entry.length + 1
-            if isinstance(entry, Recorded) and isinstance(entry.line, _KEYED):
-                row = table.row_of(key_of(entry.line))
-                if row is not None:
-                    changed.add(row)
+            line = entry.line if isinstance(entry, Recorded) else None
+            if not isinstance(line, _KEYED) or (row := table.row_of(key_of(line))) is None:
+                continue
+            changed.add(row)
+            if isinstance(line, CallLine):
+                called.add(row)
+            elif isinstance(line, BeginLine) and table.begin_at[row] == entry.offset:
+                cases.name(row, line)  # while it is at hand: to read it again would take longer than all else
+                named.add(row)
         if self._offset == begun:
             return
+        fresh = {*range(rows, len(table))}
+        for row in fresh - named:
+            cases.name(row)
+        for row in called | fresh:  # a call may be on record before its key is
+            cases.spend(row)
+        self._tell(changed, whole=cases.sheet.fields.turned != turned)
+
+    def _tell(self, changed: set[int], *, whole: bool) -> None:
+        """There is something new: these rows, or all of them."""
         self._seen += 1
-        self._changed_at.extend([self._seen] * (len(table) - len(self._changed_at)))
-        for row in sorted(changed):
-            self._cases.enter(row)
+        self._changed_at.extend([self._seen] * (len(self._table) - len(self._changed_at)))
+        for row in changed:
             self._changed_at[row] = self._seen
-        if self._cases.sheet.fields.turned != turned:
+        if whole:
             self._whole_at = self._seen
 
     def pack(self, since: int) -> bytes:

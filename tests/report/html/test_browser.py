@@ -12,6 +12,7 @@ import pytest
 from paceline.report import Report
 from tests.browser import ABSENT, CHROMIUM, Browser, Page
 from tests.report.html import runs
+from tests.report.journals import begin, raw, run, scored, yes
 
 pytestmark = [
     pytest.mark.slow,
@@ -320,6 +321,20 @@ def test_a_case_shows_its_calls_its_trajectory_and_its_patch(page: Page) -> None
     assert "look_up" in page.text(".tool-call summary")
     assert page.texts(".patch .added") == ["+new = 2"]
     assert page.texts(".patch .removed") == ["-old = 1"]
+
+
+def test_an_answer_that_is_a_patch_is_shown_once_and_as_one(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "run" / "files").mkdir(parents=True)
+    (tmp_path / "run" / "files" / "changes.patch").write_text(runs.PATCH)
+    attributes = raw({"patch": "files/changes.patch"})
+    case = [begin("a"), scored("a", yes(), answer=runs.PATCH, attributes=attributes)]
+    with browser.page() as page:
+        page.open(report_of(runs.put(tmp_path / "run", run(), *case)))
+        open_case(page, 0)
+        assert page.texts(".patch .added") == ["+new = 2"]
+        assert page.texts("article h2").count("Output") == 1
+        assert "Patch" not in page.texts("article h2")
+        assert page.complaints == []
 
 
 def test_a_case_that_failed_shows_why_and_what_was_tried_before(page: Page) -> None:

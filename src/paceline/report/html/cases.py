@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from paceline.journal.reading import JournalSource
-from paceline.journal.records import BeginLine, CallLine, Key
+from paceline.journal.records import BeginLine, CallLine, key_of
 from paceline.report.html.bodies import Bodies
 from paceline.report.html.sheet import Sheet
 from paceline.report.reading import Reader, Told
@@ -34,19 +34,22 @@ class Cases:
     def put(self, row: int) -> bytes:
         """Put a row into the sheet, and answer its body."""
         told, calls = self._reader.told(row), self._calls(row)
-        self._enter(row, told.key, told.begin, calls)
+        self.sheet.name(row, told.key, _metadata(told.begin))
+        self.sheet.spend(row, calls)
         return self._body(row, told, calls)
 
-    def enter(self, row: int) -> None:
-        """Put a row into the sheet."""
-        line = self.table.line_at(self.table.begin_at[row])
-        self._enter(
-            row, self._reader.key(row), line if isinstance(line, BeginLine) else None, self._calls(row)
-        )
-
-    def _enter(self, row: int, key: Key, begin: BeginLine | None, calls: list[CallLine]) -> None:
+    def name(self, row: int, begin: BeginLine | None = None) -> None:
+        """Put what a row is about into the sheet; `begin` is the line that says so, where it is at hand."""
+        if begin is None:
+            line = self.table.line_at(self.table.begin_at[row])
+            begin = line if isinstance(line, BeginLine) else None
+        key = self._reader.key(row) if begin is None else key_of(begin)
         self.sheet.name(row, key, _metadata(begin))
-        self.sheet.spend(row, calls)
+
+    def spend(self, row: int) -> None:
+        """Put what a row has called into the sheet."""
+        if len(self.table.calls):
+            self.sheet.spend(row, self._calls(row))
 
     def body(self, row: int) -> bytes:
         """The body of a row."""

@@ -40,9 +40,10 @@ class Sheet:
         return len(self._names)
 
     def name(self, row: int, key: Key, metadata: Any) -> None:
-        """Put in what a row is about; rows come in their order."""
-        if row == len(self._names):
-            self._names.append(key.case)
+        """Put in what a row is about."""
+        if row >= len(self._names):
+            self._names.extend([""] * (row + 1 - len(self._names)))
+        self._names[row] = key.case
         if key.repeat:
             self._repeats[row] = key.repeat
         if metadata is not None:

@@ -5,6 +5,7 @@
  */
 
 import { element, foreign } from "./dom.mjs";
+import { plain } from "./numbers.mjs";
 
 /** How a case stands: sign, word, and the word for many. */
 export const STANDING = {
@@ -42,5 +43,5 @@ export function badge(standing, text = STANDING[standing].word) {
 export function verdict(value) {
   if (value === true) return element("span", { class: "yes" }, element("span", { "aria-hidden": "true" }, "✓ "), "true");
   if (value === false) return element("span", { class: "no" }, element("span", { "aria-hidden": "true" }, "✕ "), "false");
-  return typeof value === "string" ? element("span", { class: "label" }, foreign(value)) : element("span", { class: "number" }, String(value));
+  return typeof value === "string" ? element("span", { class: "label" }, foreign(value)) : element("span", { class: "number", title: String(value) }, plain(value));
 }

@@ -60,10 +60,12 @@ export function slices(sheet, column, mask = null) {
     .sort((a, b) => b.n - a.n || a.code - b.code);
 }
 
-/** The columns by which it makes sense to slice: several words, and not one for each case. */
+/** The columns by which it makes sense to slice: several words, not very many, and far fewer than cases. */
 export function sliceable(sheet, most = 40) {
   const variants = sheet.column("", "variant");
+  // Code 0 stands for having no value.
+  const words = (column) => (column.words ? column.words.length - 1 : Infinity);
   const others = [...sheet.group("metadata"), ...sheet.group("label")];
-  // Code 0 of the others stands for having no value.
-  return [...(variants ? [variants] : []), ...others.filter(({ words }) => words.length > 2 && words.length <= most + 1)];
+  const few = Math.min(most, sheet.n / 2);
+  return [...(variants ? [variants] : []), ...others.filter((column) => words(column) > 1 && words(column) <= few)];
 }

@@ -38,7 +38,7 @@ export function casePage(sheet, row, body, { place }) {
     results(body.results),
     element("div", { class: "panels" }, texts(body)),
     timing(sheet, row),
-    body.patch ? patch(body.patch, body.cut.patch) : null,
+    body.patch && body.patch !== body.output ? patch("Patch", body.patch, body.cut.patch) : null,
     tries(body.tries),
     Array.isArray(body.trajectory) && body.trajectory.length ? conversation(body.trajectory) : null,
     calls(body),
@@ -96,6 +96,8 @@ function texts(body) {
   const inputs = panel("Inputs", body.inputs, { cut: body.cut.inputs });
   inputs.classList.add("wide");
   const given = body.output !== null && body.output !== undefined;
+  // What an agent on a workspace answers is its patch, unless it was told to answer otherwise.
+  if (given && body.output === body.patch) return [inputs, patch("Output", body.patch, body.cut.patch)];
   if (body.expected === null) return [inputs, given ? wide(panel("Output", body.output, { cut: body.cut.output })) : null];
   if (!given) return [inputs, wide(panel("Expected", body.expected, { cut: body.cut.expected }))];
   return [inputs, comparison(body.expected, body.output, body.cut)];
@@ -133,6 +135,7 @@ function tries(found) {
   return element("div", { class: "panel wide" }, element("h2", {}, "Earlier tries"), element("ol", { class: "tries" }, items));
 }
 
+const NOTABLE = 0.001; // seconds; everybody waits for a moment
 const CALL_COLUMNS = ["#", "Pool", "Status", "Tokens in", "cached", "out", "Cost", "First token", "Time", "Waited", "Sent"];
 
 function calls({ calls: made, cut }) {
@@ -144,7 +147,7 @@ function calls({ calls: made, cut }) {
     const numbers = [
       known(call.input_tokens, count), call.cached_tokens ? count(call.cached_tokens) : "", known(call.output_tokens, count),
       known(call.price, dollars), call.first_token === null ? "" : seconds(call.first_token), seconds(call.seconds),
-      call.waited ? seconds(call.waited) : "", call.tries > 1 ? `${call.tries} times` : call.tries ? "once" : "never",
+      call.waited >= NOTABLE ? seconds(call.waited) : "", call.tries > 1 ? `${call.tries} times` : call.tries ? "once" : "never",
     ];
     if (call.error) status.push(element("div", { class: "bad" }, foreign(call.error)));
     return tableRow(`${call.attempt}.${call.ordinal}`, foreign(call.pool), status, ...numbers.map((number) => cell(number, "number")));

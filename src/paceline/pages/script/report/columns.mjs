@@ -57,7 +57,7 @@ function resultColumn(sheet, column, shown) {
   const key = fieldOf(sheet, column);
   const numeric = !column.words && column.kind !== "i8";
   const wide = Math.max(56, Math.min(150, 24 + 7 * column.name.length));
-  const width = numeric ? `${Math.max(80, wide)}px` : `minmax(${wide}px, .5fr)`;
+  const width = numeric ? `${Math.max(94, wide)}px` : `minmax(${wide}px, .5fr)`;
   return { key, title: column.name, width, shown, number: numeric, cell: (row) => result(sheet, column, row), sorts: (keys) => keys(column) };
 }
 

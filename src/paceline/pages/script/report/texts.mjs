@@ -57,7 +57,7 @@ export function comparison(expected, output, cut) {
 }
 
 /** A patch, its lines coloured by what they do. */
-export function patch(text, cut) {
+export function patch(title, text, cut) {
   const box = element("pre", { class: "value patch", tabindex: 0 });
   const lines = text.replace(/\n$/, "").split("\n");
   for (const line of lines.slice(0, 3000)) {
@@ -65,5 +65,5 @@ export function patch(text, cut) {
     append(box, element("span", { class: look ?? null }, foreign(line)), "\n");
   }
   if (lines.length > 3000) append(box, element("span", { class: "quiet" }, `${count(lines.length - 3000)} more lines`));
-  return append(element("div", { class: "panel wide" }, element("h2", {}, "Patch")), box, cutNote(cut));
+  return append(element("div", { class: "panel wide" }, element("h2", {}, title)), box, cutNote(cut));
 }
