@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from paceline import CommandTask
 from paceline.conduct import Job
-from paceline.conduct.planning import path_of, plain, plan_of, settings_of
+from paceline.conduct.planning import in_processes, path_of, plain, plan_of, settings_of
 from paceline.engine.plan import AUTO_CONCURRENCY, Plan
+from paceline.errors import UsageError
 from paceline.options import Options
+from paceline.tasks.callable import CallableTask
 
 
 def plan(**given: Any) -> Plan:
@@ -37,6 +40,19 @@ def test_calls_are_listened_to_also_where_the_door_is_off() -> None:
     """There are slots, and clients that are paced by themselves."""
     assert plan().listens
     assert plan(pace_http=False).listens
+
+
+def test_a_command_is_a_process_as_it_is() -> None:
+    def told(**tasks: Any) -> dict[str, CallableTask]:
+        return {name: CallableTask(task) for name, task in tasks.items()}
+
+    isolated = Options.of({"isolation": "process"})
+    command, function = CommandTask("true"), len
+    assert not in_processes(isolated, told(a=command, b=command))
+    assert in_processes(isolated, told(a=function))
+    assert not in_processes(Options.of({}), told(a=function))
+    with pytest.raises(UsageError, match="no variant of a task with isolation"):
+        plan_of(isolated, (), row_of=dict, tasks=told(a=command, b=function))
 
 
 def test_a_run_lies_where_it_is_wanted_or_below_the_directory_of_runs(tmp_path: Path) -> None:

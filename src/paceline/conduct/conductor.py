@@ -23,7 +23,7 @@ from paceline.conduct.job import Finished, Job, Progress, ToDo
 from paceline.conduct.judging import asked_by, check_judges, key_variables
 from paceline.conduct.notices import notices
 from paceline.conduct.pacing import Pacing
-from paceline.conduct.planning import path_of, plain, plan_of, settings_of
+from paceline.conduct.planning import in_processes, path_of, plain, plan_of, settings_of
 from paceline.conduct.pulse import Pulse
 from paceline.conduct.record import (
     Overtaken,
@@ -328,7 +328,7 @@ class Conductor:
         if not self._finds_width:
             return self.plan.concurrency or MOST
         return widest(
-            isolated=self.options.isolation == "process", has_hooks=self.options.lifecycle is not None
+            isolated=in_processes(self.options, self.job.tasks), has_hooks=self.options.lifecycle is not None
         )
 
     def open(self) -> tuple[ToDo, Record]:
@@ -394,7 +394,7 @@ class Conductor:
         """Where the task is carried out; so many attempts at a time at most."""
         options, tasks = self.options, self.job.tasks
         around = self.tracing.attempt if self.tracing is not None else None
-        if options.isolation == "process":
+        if in_processes(options, tasks):
             from paceline.engine.executors.process import ProcessExecutor
 
             return ProcessExecutor(

@@ -16,6 +16,7 @@ from paceline.conduct.job import Job
 from paceline.engine.budget import Budget
 from paceline.engine.plan import AUTO_CONCURRENCY, Plan
 from paceline.engine.retry import Retry, retry_policy
+from paceline.errors import UsageError
 from paceline.evaluators.prepare import Prepared
 from paceline.options import Options
 from paceline.runs import new_run_path, runs_root
@@ -37,6 +38,15 @@ def path_of(job: Job, run_id: str) -> Path | None:
     return new_run_path(runs_root(options.runs), job.suite, run_id, started=time.time())
 
 
+def in_processes(options: Options, tasks: Mapping[str, CallableTask]) -> bool:
+    """Whether attempts are made in child processes. A command is one as it is, looked after from here."""
+    return options.isolation == "process" and not all(map(_is_process, tasks.values()))
+
+
+def _is_process(task: CallableTask) -> bool:
+    return getattr(task.call, "is_process", False)
+
+
 def plan_of(
     options: Options,
     evaluators: tuple[Prepared, ...],
@@ -46,6 +56,11 @@ def plan_of(
 ) -> Plan:
     """What the options of a run mean to the engine, and what its tasks say of their own time."""
     tasks = tasks or {}
+    if in_processes(options, tasks) and any(map(_is_process, tasks.values())):
+        raise UsageError(
+            'a command is a process of its own: it is no variant of a task with isolation="process"',
+            hint="leave the isolation out, or give each a run: `paceline compare` puts these side by side",
+        )
     timeouts = {variant: task.timeout for variant, task in tasks.items() if task.timeout is not None}
     # What clears up for a while when it is cut off is not taken for what ignores it.
     longest = max((getattr(task.call, "grace", 0.0) for task in tasks.values()), default=0.0)

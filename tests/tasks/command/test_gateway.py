@@ -114,6 +114,14 @@ def test_the_tools_of_an_agent_in_a_program_are_judged(
 
 
 @pytest.mark.slow
+def test_isolation_in_processes_makes_no_difference_to_a_command(elsewhere: Path, sim: RunningSim) -> None:
+    task = CommandTask(python(ASK, "What is 17 * {{ inputs }}?"), pass_env=["OPENAI_*"])
+    report = run_of(elsewhere, task, Case(name="2", inputs=2), isolation="process")
+    assert [row.output for row in report.cases] == ["34\nNone pl-"]
+    assert sim.stats().answered == 1
+
+
+@pytest.mark.slow
 def test_what_a_case_may_use_of_models_is_kept_to(elsewhere: Path, sim: RunningSim) -> None:
     task = CommandTask(python(ASK, "1 + 1?", "1 + 2?", "1 + 3?"), allow={"calls": 2})
     report: Any = run_of(elsewhere, task, Case(name="a", inputs=""))

@@ -37,6 +37,8 @@ class CommandTask:
     """A task that runs a command for each case."""
 
     needs_place = True
+    is_process = True
+    """Each attempt is a process of its own already, whatever `isolation` says."""
 
     def __init__(
         self,
