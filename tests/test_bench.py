@@ -33,6 +33,9 @@ def run(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[s
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=check)
 
 
+pytestmark = pytest.mark.timeout(900)  # the first of them carries out every program
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """What all of them write when they are asked to be quick."""
