@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from paceline.statistics.proportions import clustered, wilson
 from tests.pages.node import NODE, SCRIPT, in_node, needs_node
 
 UNIT = Path(__file__).parent / "unit"
+IMPORTS = re.compile(r'^import \{([^}]*)\} from "[^"]+";\n', re.MULTILINE)
+EXPORTS = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
 FILES = sorted(UNIT.glob("*.test.mjs"))
 
 
@@ -36,8 +39,27 @@ def test_every_module_opens_by_saying_what_it_is_for() -> None:
     assert all(path.read_text().startswith("/**\n * ") for path in SCRIPT.rglob("*.mjs"))
 
 
-def test_no_module_is_long() -> None:
-    assert {path.name for path in SCRIPT.rglob("*.mjs") if len(path.read_text().splitlines()) > 400} == set()
+def test_no_module_is_long_and_no_line_is_wide() -> None:
+    lines = {path.name: path.read_text().splitlines() for path in SCRIPT.rglob("*.mjs")}
+    assert {name for name, each in lines.items() if len(each) > 350} == set()
+    assert {name for name, each in lines.items() if max(map(len, each)) > 120} == set()
+
+
+def test_what_a_module_imports_it_uses_and_what_it_exports_is_used() -> None:
+    texts = {path: path.read_text() for path in SCRIPT.rglob("*.mjs")}
+    unused, imported = [], set()
+    for path, whole in texts.items():
+        rest = IMPORTS.sub("", whole)
+        for names in IMPORTS.findall(whole):
+            for name in filter(None, (each.strip() for each in names.split(","))):
+                ours = name.rpartition(" as ")[2]
+                imported.add(name.partition(" as ")[0])
+                if not re.search(rf"(?<![\w$])(?:(?<!\.)|(?<=\.\.\.)){ours}\b", rest):
+                    unused.append((path.name, ours))
+    assert unused == []
+    tested = "".join(path.read_text() for path in UNIT.glob("*.mjs"))
+    exported = {name for whole in texts.values() for name in EXPORTS.findall(whole)}
+    assert {name for name in exported - imported if name not in tested} == set()
 
 
 def test_no_module_knows_a_way_from_text_to_markup() -> None:

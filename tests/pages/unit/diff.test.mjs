@@ -5,7 +5,11 @@ import { test } from "node:test";
 import { difference } from "../../../src/paceline/pages/script/parts/diff.mjs";
 import { seeded } from "./chance.mjs";
 
-const joined = (parts, op) => parts.filter((part) => part.op === "same" || part.op === op).map(({ text }) => text).join("");
+const joined = (parts, op) =>
+  parts
+    .filter((part) => part.op === "same" || part.op === op)
+    .map(({ text }) => text)
+    .join("");
 
 test("what is the same or gone is the one text, what is the same or new is the other, to the letter", () => {
   const chance = seeded(1);
@@ -17,7 +21,10 @@ test("what is the same or gone is the one text, what is the same or new is the o
     assert.equal(joined(parts, "gone"), before);
     assert.equal(joined(parts, "new"), after);
     assert.ok(parts.every(({ text: said }) => said !== ""));
-    assert.ok(parts.every(({ op }, place) => op !== parts[place - 1]?.op), "neighbours of one kind are one part");
+    assert.ok(
+      parts.every(({ op }, place) => op !== parts[place - 1]?.op),
+      "neighbours of one kind are one part",
+    );
   }
 });
 
@@ -50,7 +57,9 @@ test("the script is as short as it can be", () => {
     const lines = () => Array.from({ length: chance(9) }, () => `${"abc"[chance(3)]}\n`);
     const [before, after] = [lines(), lines()];
     const parts = difference(before.join(""), after.join(""));
-    const kept = parts.filter(({ op }) => op === "same").reduce((sum, { text }) => sum + (text.match(/[abc]/g) ?? []).length, 0);
+    const kept = parts
+      .filter(({ op }) => op === "same")
+      .reduce((sum, { text }) => sum + (text.match(/[abc]/g) ?? []).length, 0);
     assert.ok(kept >= longestCommon(before, after), `${before} ${after}`);
   }
 });
@@ -59,7 +68,8 @@ function longestCommon(a, b) {
   const table = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
   for (let x = 1; x <= a.length; x++) {
     for (let y = 1; y <= b.length; y++) {
-      table[x][y] = a[x - 1] === b[y - 1] ? table[x - 1][y - 1] + 1 : Math.max(table[x - 1][y], table[x][y - 1]);
+      table[x][y] =
+        a[x - 1] === b[y - 1] ? table[x - 1][y - 1] + 1 : Math.max(table[x - 1][y], table[x][y - 1]);
     }
   }
   return table[a.length][b.length];
@@ -70,6 +80,9 @@ test("texts that have nothing in common are told apart as a whole, soon", () => 
   const text = (letters) => Array.from({ length: 20_000 }, () => letters[chance(letters.length)]).join(" ");
   const [before, after] = [text("abcdefgh"), text("stuvwxyz")];
   const began = performance.now();
-  assert.deepEqual(difference(before, after).map(({ op }) => op), ["gone", "new"]);
+  assert.deepEqual(
+    difference(before, after).map(({ op }) => op),
+    ["gone", "new"],
+  );
   assert.ok(performance.now() - began < 5000);
 });

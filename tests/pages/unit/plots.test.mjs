@@ -18,6 +18,9 @@ test("every value is in one bin", () => {
   for (let round = 0; round < 200; round++) {
     const values = Array.from({ length: chance(200) + 1 }, () => chance(1e6) / 10 ** chance(7));
     const { counts } = binned(values);
-    assert.equal(counts.reduce((a, b) => a + b), values.length);
+    assert.equal(
+      counts.reduce((a, b) => a + b),
+      values.length,
+    );
   }
 });

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { fields, masked, parsed, written } from "../../../src/paceline/pages/script/parts/query.mjs";
 import { column, sixCases } from "./sheets.mjs";
 
-const rows = (sheet, question) => [...masked(sheet, parsed(question)).mask.entries()].filter(([, one]) => one).map(([row]) => row);
+const rows = (sheet, question) =>
+  [...masked(sheet, parsed(question)).mask.entries()].filter(([, one]) => one).map(([row]) => row);
 
 test("a question is words, fields, and their opposites", () => {
   assert.deepEqual(parsed('paris -london is:failed Similarity<0.5 topic:"number theory" "two words"'), [
@@ -19,7 +20,12 @@ test("a question is words, fields, and their opposites", () => {
 });
 
 test("what is written can be read again", () => {
-  for (const question of ['a -b is:failed', '"x y" -"a:b" "my field">=2', 'topic:"number theory"', "a<=3 b>=4 c=5"]) {
+  for (const question of [
+    "a -b is:failed",
+    '"x y" -"a:b" "my field">=2',
+    'topic:"number theory"',
+    "a<=3 b>=4 c=5",
+  ]) {
     assert.deepEqual(parsed(written(parsed(question))), parsed(question), question);
   }
 });
@@ -73,8 +79,15 @@ test("a field that there is none of is said, and answers nothing", () => {
 });
 
 test("two columns of one name are told apart by their group", () => {
-  const sheet = sixCases([column("label", "topic", "u16", [1, 0, 0, 0, 0, 0], { words: ["", "logic"], by: "Judge" })]);
-  assert.deepEqual(fields(sheet).map(({ field }) => field).filter((field) => field.endsWith("topic")), ["label.topic", "metadata.topic"]);
+  const sheet = sixCases([
+    column("label", "topic", "u16", [1, 0, 0, 0, 0, 0], { words: ["", "logic"], by: "Judge" }),
+  ]);
+  assert.deepEqual(
+    fields(sheet)
+      .map(({ field }) => field)
+      .filter((field) => field.endsWith("topic")),
+    ["label.topic", "metadata.topic"],
+  );
   assert.deepEqual(rows(sheet, "label.topic:logic"), [0]);
   assert.deepEqual(rows(sheet, "metadata.topic:algebra"), [0, 2]);
 });

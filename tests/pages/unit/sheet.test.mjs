@@ -7,7 +7,10 @@ import { OUTCOMES, column, sixCases } from "./sheets.mjs";
 
 test("how a row stands follows from outcome and verdict", () => {
   const sheet = sixCases();
-  assert.deepEqual([0, 1, 2, 3, 4, 5].map((row) => sheet.standing(row)), ["passed", "passed", "failed", "error", "unasserted", "notrun"]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4, 5].map((row) => sheet.standing(row)),
+    ["passed", "passed", "failed", "error", "unasserted", "notrun"],
+  );
   assert.equal(sheet.outcome(3), "task_error");
 });
 
@@ -26,7 +29,10 @@ test("what has changed takes the place of what was there, and rows are added", (
     ],
   });
   assert.equal(sheet.n, 8);
-  assert.deepEqual([3, 6, 7].map((row) => sheet.standing(row)), ["passed", "open", "failed"]);
+  assert.deepEqual(
+    [3, 6, 7].map((row) => sheet.standing(row)),
+    ["passed", "open", "failed"],
+  );
   assert.equal(sheet.name(7), "w");
   assert.equal(sheet.at("case")[0], "case 1");
   assert.equal(sheet.column("assertion", "Equals").values[2], 0);
@@ -38,7 +44,12 @@ test("a case that is opened again loses what was said of it", () => {
   const sheet = sixCases();
   sheet.take({
     head: { rows: 6, outcomes: OUTCOMES, causes: [], repeat: 1 },
-    columns: [column("", "row", "u32", [0]), column("", "outcome", "u8", [0]), column("", "verdict", "i8", [-2]), column("assertion", "Equals", "i8", [-1])],
+    columns: [
+      column("", "row", "u32", [0]),
+      column("", "outcome", "u8", [0]),
+      column("", "verdict", "i8", [-2]),
+      column("assertion", "Equals", "i8", [-1]),
+    ],
   });
   assert.equal(sheet.standing(0), "open");
   assert.equal(sheet.column("assertion", "Equals").values[0], -1);
@@ -47,7 +58,10 @@ test("a case that is opened again loses what was said of it", () => {
 test("a column that few rows have is blank elsewhere", () => {
   const sheet = new Sheet();
   const few = { ...column("score", "Rare", "f64", [0.5]), rows: Uint32Array.of(2) };
-  sheet.take({ head: { rows: 4, outcomes: OUTCOMES, causes: [], repeat: 1 }, columns: [column("", "case", "text", ["a", "b", "c", "d"]), few] });
+  sheet.take({
+    head: { rows: 4, outcomes: OUTCOMES, causes: [], repeat: 1 },
+    columns: [column("", "case", "text", ["a", "b", "c", "d"]), few],
+  });
   assert.deepEqual([...sheet.column("score", "Rare").values], [NaN, NaN, 0.5, NaN]);
 });
 

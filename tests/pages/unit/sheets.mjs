@@ -2,12 +2,34 @@
 
 import { Sheet } from "../../../src/paceline/pages/script/parts/sheet.mjs";
 
-const ARRAYS = { i8: Int8Array, u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array };
-export const OUTCOMES = ["scored", "task_error", "timeout", "infra_error", "evaluator_error", "skipped_budget", "cancelled"];
+const ARRAYS = {
+  i8: Int8Array,
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  f32: Float32Array,
+  f64: Float64Array,
+};
+export const OUTCOMES = [
+  "scored",
+  "task_error",
+  "timeout",
+  "infra_error",
+  "evaluator_error",
+  "skipped_budget",
+  "cancelled",
+];
 
 /** A column as a pack has it. */
 export function column(group, name, kind, values, said = {}) {
-  return { group, name, kind, values: kind === "text" ? values : ARRAYS[kind].from(values), rows: null, ...said };
+  return {
+    group,
+    name,
+    kind,
+    values: kind === "text" ? values : ARRAYS[kind].from(values),
+    rows: null,
+    ...said,
+  };
 }
 
 /** Six cases: two passed, one failed, one error, one without assertion, one not run. */

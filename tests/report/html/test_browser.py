@@ -79,7 +79,7 @@ def test_the_overview_says_how_many_passed_of_how_many_and_how_sure_that_is(page
     figures = report.figures
     headline = page.text(".headline")
     assert f"{figures.passed.count} of {figures.passed.of}, failures included" in headline
-    assert "95 % interval" in headline
+    assert "95% interval" in headline
     legend = page.text(".accounts .legend")
     errors = figures.n_failed + figures.n_open - figures.n_not_run
     assert f"{figures.n_passed} passed" in legend
@@ -468,6 +468,23 @@ def test_a_line_of_ten_megabytes_is_cut_and_said_to_be(browser: Browser, tmp_pat
         assert "Only the beginning: the value has 10,000,002 bytes" in page.text("article")
         assert page.ask("document.body.innerText.length") < 200_000
         assert page.complaints == []
+
+
+def test_a_file_that_was_cut_off_says_what_is_missing(browser: Browser, tmp_path: Path) -> None:
+    path = Report.read(runs.everyday(tmp_path / "run", cases=40)).to_html(tmp_path / "report.html")
+    whole = path.read_text()
+    path.write_text(whole[: whole.index('id="bodies-0"') + 200])
+    with browser.page() as page:
+        page.open(path.as_uri())
+        assert "failures included" in page.text(".headline")
+        page.ask("location.hash = '#/case/3'")
+        page.until("document.querySelector('main .warning')")
+        assert "This case cannot be shown" in page.text("main")
+    sheet = whole.index('<script type="application/octet-stream" id="sheet"')
+    path.write_text(whole[:sheet] + whole[whole.index("<script>") :])
+    with browser.page() as page:
+        page.open(path.as_uri(), ready="document.querySelector('.warning')")
+        assert page.text(".warning") == "This report cannot be shown: the file was cut off."
 
 
 def test_without_scripts_it_says_the_figures(browser: Browser, everyday: str) -> None:

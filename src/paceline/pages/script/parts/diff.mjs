@@ -38,7 +38,10 @@ function withinLines(before, after) {
 }
 
 function replaced(gone, fresh) {
-  return [{ op: "gone", text: gone }, { op: "new", text: fresh }];
+  return [
+    { op: "gone", text: gone },
+    { op: "new", text: fresh },
+  ];
 }
 
 /** Lines with their ends, so that nothing is lost. */
@@ -94,7 +97,8 @@ function matchesOf(before, after) {
     const next = reach.slice();
     for (let k = -edits; k <= edits; k += 2) {
       const at = k + most + 1;
-      let x = k === -edits || (k !== edits && reach[at - 1] < reach[at + 1]) ? reach[at + 1] : reach[at - 1] + 1;
+      let x =
+        k === -edits || (k !== edits && reach[at - 1] < reach[at + 1]) ? reach[at + 1] : reach[at - 1] + 1;
       while (x < n && x - k < m && before[x] === after[x - k]) x++;
       next[at] = x;
       if (x >= n && x - k >= m) return backwards([...trail, reach], n, m, most);

@@ -9,13 +9,24 @@
 
 import { harmless, segments } from "./text.mjs";
 
-const ATTRIBUTES = /^(?:aria-[a-z]+|class|colspan|data-[a-z-]+|download|for|hidden|id|name|open|placeholder|role|scope|spellcheck|tabindex|title|type|value|checked|disabled|selected|autocomplete|rows|for)$/;
-const SHAPES = /^(?:class|cx|cy|d|dominant-baseline|fill|height|points|r|role|rx|text-anchor|transform|viewBox|width|x|x1|x2|y|y1|y2|aria-[a-z]+|data-[a-z-]+|preserveAspectRatio|focusable|tabindex)$/;
+const ATTRIBUTES = names(
+  "class colspan for hidden id name open placeholder role scope spellcheck tabindex title type value",
+  "autocomplete checked disabled selected rows",
+);
+const SHAPES = names(
+  "class cx cy d dominant-baseline focusable height points preserveAspectRatio r role rx tabindex",
+  "text-anchor transform viewBox width x x1 x2 y y1 y2",
+);
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element with attributes, listeners (`on: {click}`) and children; strings become text. */
 export function element(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), ATTRIBUTES, attributes, children);
+}
+
+function names(...lists) {
+  const known = new Set(lists.flatMap((list) => list.split(" ")));
+  return (name) => known.has(name) || /^(?:aria|data)-[a-z-]+$/.test(name);
 }
 
 /** The same for pictures. */
@@ -26,7 +37,7 @@ export function shape(tag, attributes = {}, ...children) {
 function filled(node, allowed, { on = {}, href, ...attributes }, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (!allowed.test(name)) throw new Error(`no attribute ${name} here`);
+    if (!allowed(name)) throw new Error(`no attribute ${name} here`);
     node.setAttribute(name, value === true ? "" : String(value));
   }
   if (href !== undefined) node.setAttribute("href", safe(href));
@@ -58,7 +69,9 @@ export function refill(node, ...children) {
 
 /** Foreign text: what would disturb the page is shown as an escape. */
 export function foreign(text) {
-  return segments(text).map((part) => (part.escaped ? element("span", { class: "escape" }, part.text) : part.text));
+  return segments(text).map((part) =>
+    part.escaped ? element("span", { class: "escape" }, part.text) : part.text,
+  );
 }
 
 /** Foreign text for a tooltip. */

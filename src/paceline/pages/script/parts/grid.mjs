@@ -11,7 +11,7 @@
 
 import { element, foreign, refill } from "./dom.mjs";
 
-export const ROW_HEIGHT = 30;
+const ROW_HEIGHT = 30;
 const BEYOND = 6;
 const TALLEST = 12_000_000; // pixels; browsers lose count beyond some 33 million
 
@@ -43,7 +43,10 @@ export class Grid {
     this._columns = columns;
     this.node.setAttribute("aria-colcount", columns.length);
     this.node.style.setProperty("--columns", columns.map(({ width }) => width).join(" "));
-    refill(this._head, columns.map((column) => this._heading(column)));
+    refill(
+      this._head,
+      columns.map((column) => this._heading(column)),
+    );
     this.draw();
   }
 
@@ -53,16 +56,33 @@ export class Grid {
     const sign = sorted === "none" ? "" : descending ? " ↓" : " ↑";
     const title = element("span", { class: column.untitled ? "out" : null }, foreign(column.title));
     const inside = column.sortable
-      ? element("button", { type: "button", tabindex: -1, on: { click: () => this._sort(column.key) } }, title, sign)
+      ? element(
+          "button",
+          { type: "button", tabindex: -1, on: { click: () => this._sort(column.key) } },
+          title,
+          sign,
+        )
       : title;
     const look = `grid-cell${column.number ? " number" : ""}`;
-    return element("div", { class: look, role: "columnheader", "aria-sort": column.sortable ? sorted : null, title: column.untitled ? column.title : null }, inside);
+    return element(
+      "div",
+      {
+        class: look,
+        role: "columnheader",
+        "aria-sort": column.sortable ? sorted : null,
+        title: column.untitled ? column.title : null,
+      },
+      inside,
+    );
   }
 
   /** Say by which column the rows are in order. */
   order(key, descending) {
     this._order = { key, descending };
-    refill(this._head, this._columns.map((column) => this._heading(column)));
+    refill(
+      this._head,
+      this._columns.map((column) => this._heading(column)),
+    );
   }
 
   /** Show these rows, in this order; the chosen one stays chosen where it is among them. */
@@ -161,9 +181,17 @@ export class Grid {
   _row(place) {
     const row = this._rows[place];
     const cells = this._columns.map((column) =>
-      element("div", { class: `grid-cell ${column.look ?? ""}${column.number ? " number" : ""}`, role: "gridcell" }, column.cell(row)),
+      element(
+        "div",
+        { class: `grid-cell ${column.look ?? ""}${column.number ? " number" : ""}`, role: "gridcell" },
+        column.cell(row),
+      ),
     );
-    return element("div", { class: "grid-row", role: "row", id: `row-${row}`, "aria-rowindex": place + 2, "data-place": place }, cells);
+    return element(
+      "div",
+      { class: "grid-row", role: "row", id: `row-${row}`, "aria-rowindex": place + 2, "data-place": place },
+      cells,
+    );
   }
 
   _mark() {
@@ -190,7 +218,14 @@ export class Grid {
   _pressed(event) {
     if (event.target !== this.node || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(this._height / ROW_HEIGHT) - 1);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    const steps = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    }[event.key];
     if (steps !== undefined) this.move(Number.isFinite(steps) ? steps : Math.sign(steps) * this._rows.length);
     else if (event.key === "Enter" && this.chosen !== undefined) this._open(this.chosen);
     else return;

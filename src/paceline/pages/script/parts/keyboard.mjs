@@ -35,7 +35,9 @@ export class Keys {
   help() {
     const rows = [...this._table]
       .filter(([, { says }]) => says)
-      .map(([key, { says }]) => element("div", {}, element("dt", {}, element("kbd", {}, NAMES[key] ?? key)), element("dd", {}, says)));
+      .map(([key, { says }]) =>
+        element("div", {}, element("dt", {}, element("kbd", {}, NAMES[key] ?? key)), element("dd", {}, says)),
+      );
     const dialog = element("dialog", { class: "help", "aria-label": "Keys" });
     const close = element("button", { type: "button", on: { click: () => dialog.close() } }, "Close");
     refill(dialog, element("h2", {}, "Keys"), element("dl", {}, rows), close);

@@ -36,12 +36,21 @@ export function mark(standing) {
 
 /** A sign and a word. */
 export function badge(standing, text = STANDING[standing].word) {
-  return element("span", { class: `badge ${standing}` }, element("span", { "aria-hidden": "true" }, `${STANDING[standing].sign} `), text);
+  return element(
+    "span",
+    { class: `badge ${standing}` },
+    element("span", { "aria-hidden": "true" }, `${STANDING[standing].sign} `),
+    text,
+  );
 }
 
 /** What an evaluator said: a tick or a cross, a number, a word. */
 export function verdict(value) {
-  if (value === true) return element("span", { class: "yes" }, element("span", { "aria-hidden": "true" }, "✓ "), "true");
-  if (value === false) return element("span", { class: "no" }, element("span", { "aria-hidden": "true" }, "✕ "), "false");
-  return typeof value === "string" ? element("span", { class: "label" }, foreign(value)) : element("span", { class: "number", title: String(value) }, plain(value));
+  if (value === true)
+    return element("span", { class: "yes" }, element("span", { "aria-hidden": "true" }, "✓ "), "true");
+  if (value === false)
+    return element("span", { class: "no" }, element("span", { "aria-hidden": "true" }, "✕ "), "false");
+  return typeof value === "string"
+    ? element("span", { class: "label" }, foreign(value))
+    : element("span", { class: "number", title: String(value) }, plain(value));
 }

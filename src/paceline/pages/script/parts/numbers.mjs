@@ -5,7 +5,7 @@
  * Knows numbers. Knows nothing of what they count.
  */
 
-export const UNKNOWN = "unknown";
+const UNKNOWN = "unknown";
 
 /** A share in percent. */
 export function percent(rate) {
@@ -28,7 +28,11 @@ export function seconds(duration) {
 
 /** The same for the axis of a plot: round numbers without the digits that a measured one has. */
 export function roundSeconds(duration) {
-  return seconds(duration).replace(/\.0+ s$/, " s").replace(/(\.\d*?)0+ s$/, "$1 s").replace(/ min 00 s$/, " min").replace(/ h 00 min$/, " h");
+  return seconds(duration)
+    .replace(/\.0+ s$/, " s")
+    .replace(/(\.\d*?)0+ s$/, "$1 s")
+    .replace(/ min 00 s$/, " min")
+    .replace(/ h 00 min$/, " h");
 }
 
 /** A sum of money; a small one is never rounded down to nothing. */
@@ -58,7 +62,11 @@ export function plain(number) {
 
 /** A count in a few characters: `9,950`, `12.3k`, `4.56M`. */
 export function short(number) {
-  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+  for (const [unit, size] of [
+    ["G", 1e9],
+    ["M", 1e6],
+    ["k", 1e3],
+  ]) {
     if (Math.abs(number) >= 0.9995 * size && Math.abs(number) >= 9999.5) {
       return (number / size).toPrecision(3).replace(/\.$/, "") + unit;
     }

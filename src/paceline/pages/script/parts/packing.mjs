@@ -28,7 +28,11 @@ export function unpacked(bytes) {
   const columns = head.columns.map((column) => {
     if (column.kind === "text") {
       const from = begin - bytes.byteOffset + column.at;
-      return { ...column, values: JSON.parse(text.decode(bytes.subarray(from, from + column.bytes))), rows: null };
+      return {
+        ...column,
+        values: JSON.parse(text.decode(bytes.subarray(from, from + column.bytes))),
+        rows: null,
+      };
     }
     const rows = column.rows_at === undefined ? null : view("u32", column.rows_at, column.n);
     return { ...column, values: view(column.kind, column.at, column.n), rows };

@@ -64,7 +64,9 @@ function unquoted(text) {
 /** What can be asked by a name: `{label, field, column, values: [[value, rows]]}` for menus. */
 export function fields(sheet) {
   const found = [{ field: "is", label: "status" }];
-  const columns = ["assertion", "score", "label", "metadata", "metric"].flatMap((group) => sheet.group(group));
+  const columns = ["assertion", "score", "label", "metadata", "metric"].flatMap((group) =>
+    sheet.group(group),
+  );
   const called = new Map();
   for (const column of columns) called.set(column.name, (called.get(column.name) ?? 0) + 1);
   for (const column of columns) {

@@ -2,8 +2,9 @@
  * Search in the texts of all cases: inputs, outputs, reasons, errors.
  *
  * Texts come in chunks, a case on each line, as JSON; what stands behind a tab is not searched. What is looked
- * for is written as JSON too, so that a line break or a quotation mark is found where it stands. Each chunk is kept once, in small letters, and a row is
- * done with at its first hit: a word that is everywhere costs as little as one that is nowhere.
+ * for is written as JSON too, so that a line break or a quotation mark is found where it stands. Each chunk is
+ * kept once, in small letters, and a row is done with at its first hit: a word that is everywhere costs as
+ * little as one that is nowhere.
  *
  * Knows strings and rows. Who has loaded the chunks is the source's business.
  */

@@ -8,14 +8,21 @@
  * there are any, and `missing` where a row has none. Knows columns. Knows nothing of files or of the page.
  */
 
-export const OPEN = 0;
-export const PASSED = 1;
-export const NOT_PASSED = 0;
-export const UNASSERTED = -1;
-export const UNSCORED = -2;
+const OPEN = 0;
+const PASSED = 1;
+const NOT_PASSED = 0;
+const UNASSERTED = -1;
+const UNSCORED = -2;
 
 const BLANKS = { i8: -1, u8: 0, u16: 0, u32: 0, f32: NaN, f64: NaN };
-const ARRAYS = { i8: Int8Array, u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array };
+const ARRAYS = {
+  i8: Int8Array,
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  f32: Float32Array,
+  f64: Float64Array,
+};
 const NOT_RUN = new Set(["cancelled", "skipped_budget"]);
 
 export class Sheet {
@@ -50,12 +57,16 @@ export class Sheet {
     this._stretch(column);
     this._columns.set(key, column);
     const where = rows ?? places;
-    for (let place = 0; place < values.length; place++) column.values[where ? where[place] : place] = values[place];
+    for (let place = 0; place < values.length; place++)
+      column.values[where ? where[place] : place] = values[place];
   }
 
   _stretch(column) {
     if (column.values.length >= this.n) return;
-    const longer = blank(column.kind, Math.max(this.n, column.kind === "text" ? 0 : 2 * column.values.length));
+    const longer = blank(
+      column.kind,
+      Math.max(this.n, column.kind === "text" ? 0 : 2 * column.values.length),
+    );
     if (column.kind === "text") for (const [row, text] of column.values.entries()) longer[row] = text;
     else longer.set(column.values);
     column.values = longer;
@@ -90,7 +101,11 @@ export class Sheet {
       for (let row = 0; row < this.n; row++) {
         const code = outcome[row];
         this._standings[row] =
-          code === OPEN ? OPEN_PLACE : this.head.outcomes[code - 1] === "scored" ? BY_VERDICT[verdict[row]] : places[code - 1];
+          code === OPEN
+            ? OPEN_PLACE
+            : this.head.outcomes[code - 1] === "scored"
+              ? BY_VERDICT[verdict[row]]
+              : places[code - 1];
       }
     }
     return this._standings;
@@ -127,7 +142,9 @@ export class Sheet {
 
   /** Whether rows hang together: as repeats of a case, its variants, or by a field that the report goes by. */
   get grouped() {
-    return this.head.repeat > 1 || Boolean(this.head.clustered_by) || this.column("", "variant") !== undefined;
+    return (
+      this.head.repeat > 1 || Boolean(this.head.clustered_by) || this.column("", "variant") !== undefined
+    );
   }
 
   /** By row, a number that it shares with the rows that it hangs together with. */

@@ -56,16 +56,20 @@ export function slices(sheet, column, mask = null) {
     rows.get(code).push(row);
   }
   return [...rows]
-    .map(([code, members]) => ({ code, word: column.words[code], cases: different(sheet, members), ...figures(sheet, members) }))
+    .map(([code, members]) => ({
+      code,
+      word: column.words[code],
+      cases: different(sheet, members),
+      ...figures(sheet, members),
+    }))
     .sort((a, b) => b.n - a.n || a.code - b.code);
 }
 
 /** The columns by which it makes sense to slice: several words, not very many, and far fewer than cases. */
 export function sliceable(sheet, most = 40) {
-  const variants = sheet.column("", "variant");
   // Code 0 stands for having no value.
   const words = (column) => (column.words ? column.words.length - 1 : Infinity);
-  const others = [...sheet.group("metadata"), ...sheet.group("label")];
+  const columns = [...sheet.group("metadata"), ...sheet.group("label")];
   const few = Math.min(most, sheet.n / 2);
-  return [...(variants ? [variants] : []), ...others.filter((column) => words(column) > 1 && words(column) <= few)];
+  return columns.filter((column) => words(column) > 1 && words(column) <= few);
 }

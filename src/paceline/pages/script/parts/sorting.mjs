@@ -8,7 +8,7 @@
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** Ranks of texts: equal texts have equal ranks. */
-export function ranks(texts) {
+function ranks(texts) {
   const distinct = [...new Set(texts)].sort(natural.compare);
   const rank = new Map(distinct.map((text, place) => [text, place]));
   return Float64Array.from(texts, (text) => (text === "" ? NaN : rank.get(text)));
@@ -28,9 +28,12 @@ export function ordered(rows, keys, descending = false) {
 export function keysOf(sheet, column) {
   if (column.kind === "text") return ranks(column.values.slice(0, sheet.n));
   if (column.words) {
-    const rank = column.numeric ? column.words.map((word) => (word ? Number(word) : NaN)) : ranks(column.words);
+    const rank = column.numeric
+      ? column.words.map((word) => (word ? Number(word) : NaN))
+      : ranks(column.words);
     return Float64Array.from(column.values.subarray(0, sheet.n), (code) => (code ? rank[code] : NaN));
   }
-  if (column.kind === "i8") return Float64Array.from(column.values.subarray(0, sheet.n), (v) => (v < 0 ? NaN : v));
+  if (column.kind === "i8")
+    return Float64Array.from(column.values.subarray(0, sheet.n), (v) => (v < 0 ? NaN : v));
   return column.values;
 }

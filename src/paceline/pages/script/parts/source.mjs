@@ -5,7 +5,8 @@
  *     there     the server that the page came from; for a run that goes on
  *
  * Both have `sheet()`, which answers a pack, `text(row)`, the body of one case as JSON, and `chunks()`, which
- * goes through the bodies that it has not gone through yet, for a search. Knows packs. Knows nothing of what is in them.
+ * goes through the bodies that it has not gone through yet, for a search. Knows packs. Knows nothing of what is
+ * in them.
  */
 
 import { bytesOf, inflated, unpacked } from "./packing.mjs";
@@ -26,7 +27,9 @@ export class Here {
   }
 
   async sheet() {
-    const pack = unpacked(await inflated(bytesOf(this._page.getElementById("sheet").textContent)));
+    const found = this._page.getElementById("sheet");
+    if (!found) throw new Error("the file was cut off");
+    const pack = unpacked(await inflated(bytesOf(found.textContent)));
     this._starts = pack.head.starts;
     return pack;
   }
@@ -67,12 +70,13 @@ export class Here {
     const name = `bodies-${this._starts[place]}`;
     if (!this._page.getElementById(name)?.nextElementSibling) await this._whole;
     const found = this._page.getElementById(name);
+    if (!found) throw new Error("the file was cut off before this case");
     return new TextDecoder().decode(await inflated(bytesOf(found.textContent)));
   }
 }
 
 /** The place in `starts` of the chunk that holds a row. */
-export function placeOf(starts, row) {
+function placeOf(starts, row) {
   let [low, high] = [0, starts.length];
   while (high - low > 1) {
     const half = (low + high) >> 1;
@@ -117,7 +121,8 @@ export class There {
     if (this._epoch !== undefined && this._epoch !== epoch) location.reload();
     Object.assign(this, { _seen: seen, _epoch: epoch, _rows: rows, _step: step });
     const changed = pack.columns.find((column) => column.name === "row" && column.group === "");
-    if (pack.head.fresh) this._forget(changed ? changed.values : Array.from({ length: rows }, (_, row) => row));
+    if (pack.head.fresh)
+      this._forget(changed ? changed.values : Array.from({ length: rows }, (_, row) => row));
     return pack;
   }
 

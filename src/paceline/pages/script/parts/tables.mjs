@@ -15,7 +15,9 @@ export function table(titles, rows, look = "") {
 
 /** A row: what it is about, then its cells; a cell is its content, or a `cell`. */
 export function row(about, ...cells) {
-  const made = cells.map((cell) => (cell instanceof Cell ? element("td", { class: cell.look }, cell.content) : element("td", {}, cell)));
+  const made = cells.map((cell) =>
+    cell instanceof Cell ? element("td", { class: cell.look }, cell.content) : element("td", {}, cell),
+  );
   return element("tr", {}, element("th", { scope: "row" }, about), made);
 }
 

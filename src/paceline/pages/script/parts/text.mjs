@@ -10,7 +10,7 @@ const SUSPECT = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/gu;
 const LEFT_ALONE = new Set(["\n", "\t", "\u200c", "\u200d"]);
 
 /** The escape by which a character is shown. */
-export function escapeOf(character) {
+function escapeOf(character) {
   const code = character.codePointAt(0);
   if (code <= 0xff) return "\\x" + code.toString(16).padStart(2, "0");
   if (code <= 0xffff) return "\\u" + code.toString(16).padStart(4, "0");
@@ -34,10 +34,4 @@ export function segments(text) {
 /** A text with its escapes in place, for titles and attributes. */
 export function harmless(text) {
   return text.replace(SUSPECT, (one) => (LEFT_ALONE.has(one) ? one : escapeOf(one)));
-}
-
-/** One line of at most so many characters. */
-export function oneLine(text, limit = 200) {
-  const line = text.slice(0, limit * 4).replace(/\s+/gu, " ").trim();
-  return line.length > limit || text.length > limit * 4 ? line.slice(0, limit).trimEnd() + "…" : line;
 }

@@ -50,7 +50,10 @@ export function brief(value, limit = 160) {
   if (content === null || content === undefined) return "";
   const inner = onlyMember(content);
   const text = typeof inner === "string" ? inner : flat(inner, limit * 4);
-  const line = text.slice(0, limit * 4).replace(/\s+/gu, " ").trim();
+  const line = text
+    .slice(0, limit * 4)
+    .replace(/\s+/gu, " ")
+    .trim();
   return line.length > limit ? `${line.slice(0, limit)}…` : line;
 }
 

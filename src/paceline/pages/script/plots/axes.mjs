@@ -12,7 +12,8 @@ export function ticks(low, high, about = 5) {
   if (!(high > low)) return [low];
   const rough = (high - low) / about;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough * (1 - 1e-9)) ?? 10 * power;
+  const step =
+    [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough * (1 - 1e-9)) ?? 10 * power;
   const found = [];
   for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) {
     found.push(Number(at.toPrecision(12)));
@@ -46,14 +47,24 @@ export function logScale(low, high, from, to) {
 
 /** An empty picture that says what it shows. */
 export function picture(width, height, says) {
-  return shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says, class: "plot", focusable: "false" });
+  return shape("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": says,
+    class: "plot",
+    focusable: "false",
+  });
 }
 
 /** Lines across, with their numbers at the left. */
 export function across(values, y, { left, right, said }) {
   return values.flatMap((value) => [
     shape("line", { class: "rule", x1: left, x2: right, y1: y(value), y2: y(value) }),
-    shape("text", { class: "tick", x: left - 6, y: y(value), "text-anchor": "end", "dominant-baseline": "middle" }, said(value)),
+    shape(
+      "text",
+      { class: "tick", x: left - 6, y: y(value), "text-anchor": "end", "dominant-baseline": "middle" },
+      said(value),
+    ),
   ]);
 }
 

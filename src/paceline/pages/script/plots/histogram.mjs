@@ -35,7 +35,9 @@ export function histogram(values, { said, round, what }) {
   const wide = (RIGHT - LEFT) / counts.length;
   const spread = `from ${said(low)} to ${said(high)}, of ${count(values.length)}`;
   const svg = picture(WIDTH, HEIGHT, `${what}: median ${said(p50)}, 95th percentile ${said(p95)}, ${spread}`);
-  svg.append(...across(ticks(0, most, 3).filter(Number.isInteger), y, { left: LEFT, right: RIGHT, said: count }));
+  svg.append(
+    ...across(ticks(0, most, 3).filter(Number.isInteger), y, { left: LEFT, right: RIGHT, said: count }),
+  );
   for (const [place, number] of counts.entries()) {
     if (!number) continue;
     const top = Math.min(y(number), BOTTOM - 1);
@@ -57,5 +59,10 @@ export function histogram(values, { said, round, what }) {
 /** What is marked: two quantiles, one where few numbers tell no more, and both in one where they fall together. */
 function markers(n, p50, p95, x) {
   if (n < VALUES_FOR_P95) return [["p50", p50]];
-  return x(p95) - x(p50) < 2 ? [["p50 and p95", p50]] : [["p50", p50], ["p95", p95]];
+  return x(p95) - x(p50) < 2
+    ? [["p50 and p95", p50]]
+    : [
+        ["p50", p50],
+        ["p95", p95],
+      ];
 }

@@ -5,19 +5,18 @@
  * page holds it, so that a view can be sent to somebody. Knows sheets, the source of texts, and the grid.
  */
 
-import { append, element, foreign, refill } from "../parts/dom.mjs";
+import { element, foreign, refill } from "../parts/dom.mjs";
 import { Grid } from "../parts/grid.mjs";
-import { STANDING } from "../parts/marks.mjs";
-import { count, counted, percent } from "../parts/numbers.mjs";
-import { fields, masked, parsed, written } from "../parts/query.mjs";
+import { count, percent } from "../parts/numbers.mjs";
+import { masked, parsed, written } from "../parts/query.mjs";
 import { Search } from "../parts/search.mjs";
 import { STANDINGS } from "../parts/sheet.mjs";
 import { figures } from "../parts/slices.mjs";
 import { keysOf, ordered } from "../parts/sorting.mjs";
 import { columnsOf, textOf } from "./columns.mjs";
+import { columnMenu, filterMenu, statusChips } from "./menus.mjs";
 
 const PAPER_ROWS = 500;
-const MENU_WORDS = 60;
 const SHOWN_EVERY = 250; // milliseconds, while texts are read
 /** Fields that choose cases by how they ended: their pass rate would say nothing. */
 const ABOUT_THE_END = new Set(["is", "outcome", "cause"]);
@@ -39,16 +38,32 @@ export class CasesView {
 
   _build() {
     this._field = element("input", {
-      type: "search", id: "question", class: "question", autocomplete: "off", spellcheck: "false",
-      placeholder: "Search, or  is:failed  topic:algebra  time>2", "aria-label": "Search and filter cases",
+      type: "search",
+      id: "question",
+      class: "question",
+      autocomplete: "off",
+      spellcheck: "false",
+      placeholder: "Search, or  is:failed  topic:algebra  time>2",
+      "aria-label": "Search and filter cases",
       on: { input: () => this.apply(), keydown: (event) => this._fieldKey(event) },
     });
     this._chips = element("div", { class: "chips", role: "group", "aria-label": "Status" });
     this._menus = element("div", { class: "menus" });
     this._told = element("p", { class: "told", role: "status", "aria-live": "polite" });
-    this._grid = new Grid({ label: "Cases", open: (row) => this._open(row), sort: (key) => this._sortBy(key) });
+    this._grid = new Grid({
+      label: "Cases",
+      open: (row) => this._open(row),
+      sort: (key) => this._sortBy(key),
+    });
     const bar = element("div", { class: "cases-bar" }, this._field, this._chips, this._menus);
-    this.node = element("section", { class: "cases" }, element("h1", { class: "out" }, "Cases"), bar, this._told, this._grid.node);
+    this.node = element(
+      "section",
+      { class: "cases" },
+      element("h1", { class: "out" }, "Cases"),
+      bar,
+      this._told,
+      this._grid.node,
+    );
     window.addEventListener("beforeprint", () => this.node.isConnected && this._grid.unroll(PAPER_ROWS));
     window.addEventListener("afterprint", () => this.node.isConnected && this._grid.draw());
   }
@@ -86,9 +101,13 @@ export class CasesView {
     if (body !== undefined) return this._keepText(key, body, name).cloneNode(true);
     const cell = element("span", { class: "pending" }, "…");
     const version = this._sheet.version;
-    this._source.text(row).then((text) => {
-      if (version === this._sheet.version) cell.replaceWith(this._keepText(key, text, name).cloneNode(true));
-    }, () => refill(cell, "?"));
+    this._source.text(row).then(
+      (text) => {
+        if (version === this._sheet.version)
+          cell.replaceWith(this._keepText(key, text, name).cloneNode(true));
+      },
+      () => refill(cell, "?"),
+    );
     return cell;
   }
 
@@ -145,10 +164,16 @@ export class CasesView {
   /** Answer the question in the field. */
   apply() {
     const terms = parsed(this._field.value);
-    const { mask, unknown } = masked(this._sheet, terms.filter((term) => term.field !== "is"));
+    const { mask, unknown } = masked(
+      this._sheet,
+      terms.filter((term) => term.field !== "is"),
+    );
     const words = terms.filter((term) => "word" in term);
     if (words.length) this._lookFor(words, mask);
-    const standings = masked(this._sheet, terms.filter((term) => term.field === "is"));
+    const standings = masked(
+      this._sheet,
+      terms.filter((term) => term.field === "is"),
+    );
     this._drawChips(mask, terms);
     for (let row = 0; row < mask.length; row++) mask[row] &= standings.mask[row];
     this._rows = this._inOrder(mask);
@@ -206,7 +231,14 @@ export class CasesView {
     const name = `${key} ${descending}`;
     if (!this._orders.has(name)) {
       const keys = column.sorts((each) => keysOf(this._sheet, each));
-      this._orders.set(name, ordered(Uint32Array.from({ length: this._sheet.n }, (_, row) => row), keys, descending));
+      this._orders.set(
+        name,
+        ordered(
+          Uint32Array.from({ length: this._sheet.n }, (_, row) => row),
+          keys,
+          descending,
+        ),
+      );
     }
     return this._orders.get(name);
   }
@@ -229,13 +261,18 @@ export class CasesView {
   _tell(unknown, asked) {
     const found = figures(this._sheet, this._rows);
     const whole = this._rows.length === this._sheet.n;
-    const said = [element("strong", {}, count(this._rows.length)), whole ? ` ${this._rows.length === 1 ? "case" : "cases"} begun` : ` of ${count(this._sheet.n)} cases`];
+    const said = [
+      element("strong", {}, count(this._rows.length)),
+      whole ? ` ${this._rows.length === 1 ? "case" : "cases"} begun` : ` of ${count(this._sheet.n)} cases`,
+    ];
     if (found.rate !== null && !asked.some(({ field }) => ABOUT_THE_END.has(field))) {
       const range = found.bounds ? ` (${percent(found.bounds.low)} to ${percent(found.bounds.high)})` : "";
       said.push(` · ${percent(found.rate)}${range} of the ${count(found.of)} that were run passed`);
     }
-    if (asked.some((term) => "word" in term) && this._share < 1) said.push(element("span", { class: "quiet" }, ` · reading texts: ${Math.floor(this._share * 100)} %`));
-    if (unknown.length) said.push(element("span", { class: "bad" }, " · nothing here is called ", foreign(unknown.join(", "))));
+    if (asked.some((term) => "word" in term) && this._share < 1)
+      said.push(element("span", { class: "quiet" }, ` · reading texts: ${Math.floor(this._share * 100)} %`));
+    if (unknown.length)
+      said.push(element("span", { class: "bad" }, " · nothing here is called ", foreign(unknown.join(", "))));
     refill(this._told, said);
   }
 
@@ -244,18 +281,10 @@ export class CasesView {
     const standings = this._sheet.standings();
     for (let row = 0; row < mask.length; row++) counts[standings[row]] += mask[row];
     const asked = terms.find((term) => term.field === "is" && !term.not)?.value;
-    const chips = STANDINGS.flatMap((name, place) => {
-      if (!counts[place] && asked !== name) return [];
-      const { sign, word } = STANDING[name];
-      const pressed = asked === name;
-      const toggle = () => this._with("is", pressed ? null : name);
-      return element(
-        "button",
-        { type: "button", class: `chip ${name}`, "aria-pressed": String(pressed), on: { click: toggle } },
-        element("span", { "aria-hidden": "true" }, `${sign} `), word, " ", element("span", { class: "n" }, count(counts[place])),
-      );
-    });
-    refill(this._chips, chips);
+    refill(
+      this._chips,
+      statusChips(counts, asked, (name) => this._with("is", name)),
+    );
   }
 
   /** Ask for one value of a field in place of the one before; null asks for any. */
@@ -265,49 +294,18 @@ export class CasesView {
   }
 
   _drawMenus() {
-    const offered = fields(this._sheet).filter(({ column }) => column);
-    const filter = element("select", { "aria-label": "Filter by", class: "menu" }, element("option", { value: "" }, "Filter by…"));
-    for (const outcome of this._outcomes()) filter.append(element("option", { value: `outcome ${outcome}` }, `outcome: ${outcome}`));
-    for (const [place, { label, column }] of offered.entries()) {
-      const choices = choicesOf(this._sheet, column);
-      if (!choices.length) continue;
-      const group = element("optgroup", {}, choices.map(({ value, n }) => element("option", { value: `${place} ${value}` }, foreign(value), ` (${count(n)})`)));
-      group.label = `${label} (${column.group})`;
-      filter.append(group);
-    }
-    filter.addEventListener("change", () => {
-      const [place, ...value] = filter.value.split(" ");
-      if (place) this._with(place === "outcome" ? "outcome" : offered[Number(place)].field, value.join(" "));
-      filter.value = "";
-    });
-    refill(this._menus, filter, this._columnMenu());
-  }
-
-  _outcomes() {
-    const present = new Set(this._sheet.at("outcome").subarray(0, this._sheet.n));
-    return this._sheet.head.outcomes.filter((_, place) => present.has(place + 1));
-  }
-
-  _columnMenu() {
-    const boxes = this._columns.filter(({ key }) => key !== "is" && key !== "case").map((column) => {
-      const on = this._hidden.get(column.key) ?? column.shown;
-      const box = element("input", { type: "checkbox", checked: on });
-      box.addEventListener("change", () => {
-        this._hidden.set(column.key, box.checked);
+    const columns = columnMenu(
+      this._columns.filter(({ key }) => key !== "is" && key !== "case"),
+      (column) => this._hidden.get(column.key) ?? column.shown,
+      (column, on) => {
+        this._hidden.set(column.key, on);
         this._layOut();
-      });
-      return element("label", {}, box, " ", foreign(column.title));
-    });
-    return element("details", { class: "menu columns" }, element("summary", {}, "Columns"), append(element("div", { class: "sheet-menu" }), boxes));
+      },
+    );
+    refill(
+      this._menus,
+      filterMenu(this._sheet, (field, value) => this._with(field, value)),
+      columns,
+    );
   }
-}
-
-/** The values of a column that a menu offers, most frequent first. */
-function choicesOf(sheet, column) {
-  const counts = new Map();
-  if (!column.words && column.kind !== "i8" && column.kind !== "u8") return [];
-  for (let row = 0; row < sheet.n; row++) counts.set(column.values[row], (counts.get(column.values[row]) ?? 0) + 1);
-  const said = (code) => (column.words ? column.words[code] || "none" : { 1: "true", 0: "false" }[code] ?? "none");
-  const choices = [...counts].map(([code, n]) => ({ value: said(code), n })).sort((a, b) => b.n - a.n);
-  return choices.length > MENU_WORDS * 5 ? [] : choices.slice(0, MENU_WORDS);
 }

@@ -22,9 +22,24 @@ export function howItWasRun({ run, report }) {
     ["Settings", run.settings],
     ["Commit", run.git],
     ["Versions", run.versions],
-  ].filter(([, value]) => value !== null && value !== undefined && value !== "" && Object.keys(Object(value)).length !== 0);
-  const rows = facts.map(([label, value]) => element("div", {}, element("dt", {}, label), element("dd", {}, element("code", {}, foreign(shown(value))))));
-  return element("details", { class: "how" }, element("summary", {}, "How it was run"), element("dl", { class: "facts" }, rows));
+  ].filter(
+    ([, value]) =>
+      value !== null && value !== undefined && value !== "" && Object.keys(Object(value)).length !== 0,
+  );
+  const rows = facts.map(([label, value]) =>
+    element(
+      "div",
+      {},
+      element("dt", {}, label),
+      element("dd", {}, element("code", {}, foreign(shown(value)))),
+    ),
+  );
+  return element(
+    "details",
+    { class: "how" },
+    element("summary", {}, "How it was run"),
+    element("dl", { class: "facts" }, rows),
+  );
 }
 
 /** What limited the run: shares of its time. */
@@ -38,7 +53,12 @@ export function limits({ report }) {
     return row(LIMITS[limit] ?? limit, percent(share), track, cell(seconds(spent), "quiet"));
   });
   const heading = element("h2", { id: "limits" }, "What limited this run");
-  return element("section", { "aria-labelledby": "limits" }, heading, table(["Limit", "Share of the time", "", "Time"], rows));
+  return element(
+    "section",
+    { "aria-labelledby": "limits" },
+    heading,
+    table(["Limit", "Share of the time", "", "Time"], rows),
+  );
 }
 
 const LIMITS = {

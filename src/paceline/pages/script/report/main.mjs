@@ -36,10 +36,41 @@ class Program {
   async start() {
     this._sheet.take(await this._source.sheet());
     const home = this._source.live ? element("a", { href: "/", class: "home" }, "← Runs") : null;
-    const help = element("button", { type: "button", class: "quiet", "aria-label": "Keys", title: "keys (?)", on: { click: () => this._keys.help() } }, "?");
-    const bar = element("header", { class: "bar" }, home, this._title, this._state, element("nav", { "aria-label": "Views" }, Object.values(this._tabs)), help, themeButton());
-    refill(document.getElementById("page"), element("a", { class: "skip", href: "#main", on: { click: (event) => this._skip(event) } }, "To the content"), bar, this._place);
-    this._cases = new CasesView(this._sheet, this._source, { open: (row) => go(`#/case/${row}`), changed: (text) => this._asked(text) });
+    const help = element(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-label": "Keys",
+        title: "keys (?)",
+        on: { click: () => this._keys.help() },
+      },
+      "?",
+    );
+    const bar = element(
+      "header",
+      { class: "bar" },
+      home,
+      this._title,
+      this._state,
+      element("nav", { "aria-label": "Views" }, Object.values(this._tabs)),
+      help,
+      themeButton(),
+    );
+    refill(
+      document.getElementById("page"),
+      element(
+        "a",
+        { class: "skip", href: "#main", on: { click: (event) => this._skip(event) } },
+        "To the content",
+      ),
+      bar,
+      this._place,
+    );
+    this._cases = new CasesView(this._sheet, this._source, {
+      open: (row) => go(`#/case/${row}`),
+      changed: (text) => this._asked(text),
+    });
     this._bindKeys();
     window.addEventListener("hashchange", () => this._show());
     this._name();
@@ -56,7 +87,9 @@ class Program {
     const { report } = this._sheet.head;
     refill(this._title, foreign(report.name));
     document.title = `${report.name} · Paceline`;
-    const running = this._sheet.head.running ? element("span", { class: "run-state running" }, "● running ") : null;
+    const running = this._sheet.head.running
+      ? element("span", { class: "run-state running" }, "● running ")
+      : null;
     refill(this._state, running, foreign(standing(this._sheet.head)));
   }
 
@@ -91,28 +124,63 @@ class Program {
       refill(this._place, element("p", { class: "warning" }, "There is no such case."));
       return;
     }
-    const body = opened(await this._source.text(row), this._sheet.head.layout);
+    const text = await this._source.text(row).catch((error) => ({ error }));
     if (this._shown !== row || address().view !== "case") return;
+    if (text.error) {
+      refill(
+        this._place,
+        element("p", { class: "warning" }, `This case cannot be shown: ${text.error.message}.`),
+      );
+      return;
+    }
+    const body = opened(text, this._sheet.head.layout);
     const place = this._cases.place(row);
     const back = element("a", { href: this._casesAddress() }, "← Cases");
-    const steps = [[-1, "↑ previous"], [1, "next ↓"]].map(([step, says]) => {
+    const steps = [
+      [-1, "↑ previous"],
+      [1, "next ↓"],
+    ].map(([step, says]) => {
       const other = this._cases.neighbour(row, step);
-      return element("button", { type: "button", disabled: other === undefined, on: { click: () => go(`#/case/${other}`) } }, says);
+      return element(
+        "button",
+        { type: "button", disabled: other === undefined, on: { click: () => go(`#/case/${other}`) } },
+        says,
+      );
     });
-    refill(this._place, element("nav", { class: "case-nav", "aria-label": "Cases" }, back, steps), casePage(this._sheet, row, body, { place }));
+    refill(
+      this._place,
+      element("nav", { class: "case-nav", "aria-label": "Cases" }, back, steps),
+      casePage(this._sheet, row, body, { place }),
+    );
     window.scrollTo(0, 0);
     document.getElementById("case-name").focus({ preventScroll: true });
   }
 
   _overview() {
     const { head } = this._sheet;
-    const sections = [causes(this._sheet), evaluators(head), variants(head), slicesOf(this._sheet, this._slice), stability(head), repeats(head), latency(this._sheet), overTheRun(head), climb(head), limits(head)];
+    const sections = [
+      causes(this._sheet),
+      evaluators(head),
+      variants(head),
+      slicesOf(this._sheet, this._slice),
+      stability(head),
+      repeats(head),
+      latency(this._sheet),
+      overTheRun(head),
+      climb(head),
+      limits(head),
+    ];
     return element(
       "div",
       { class: "overview" },
       element("h1", { class: "out" }, foreign(head.report.name)),
       warnings(head),
-      element("div", { class: "first" }, headline(head), append(element("div", {}), accounts(head), sentences(head))),
+      element(
+        "div",
+        { class: "first" },
+        headline(head),
+        append(element("div", {}), accounts(head), sentences(head)),
+      ),
       append(element("div", { class: "sections" }), sections),
       howItWasRun(head),
     );
@@ -126,7 +194,8 @@ class Program {
   _asked(question) {
     if (!this._cases) return; // it is being made, and nobody has asked yet
     this._tabs.cases.setAttribute("href", question ? `#/cases?q=${encodeURIComponent(question)}` : "#/cases");
-    if (address().view === "cases" && address().question !== question) history.replaceState(null, "", this._casesAddress());
+    if (address().view === "cases" && address().question !== question)
+      history.replaceState(null, "", this._casesAddress());
   }
 
   // Keys
@@ -193,7 +262,8 @@ class Program {
     if (this._view === "") {
       const opened = [...this._place.querySelectorAll("details")].map((each) => each.open);
       refill(this._place, this._overview());
-      for (const [at, each] of [...this._place.querySelectorAll("details")].entries()) each.open = opened[at] ?? false;
+      for (const [at, each] of [...this._place.querySelectorAll("details")].entries())
+        each.open = opened[at] ?? false;
     }
   }
 }
@@ -214,5 +284,17 @@ function address() {
   return { view: known, argument, question: new URLSearchParams(query).get("q") ?? "" };
 }
 
+/** Why there is nothing to see, where even the first look has failed. */
+function failed(error) {
+  const says =
+    typeof DecompressionStream === "undefined"
+      ? "this browser is too old: it cannot unpack what is in the page"
+      : error.message;
+  refill(
+    document.getElementById("page"),
+    element("main", {}, element("p", { class: "warning" }, `This report cannot be shown: ${says}.`)),
+  );
+}
+
 const from = document.documentElement.dataset.source;
-new Program(from === "here" ? new Here() : new There(from)).start();
+new Program(from === "here" ? new Here() : new There(from)).start().catch(failed);

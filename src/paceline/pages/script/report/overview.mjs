@@ -20,32 +20,47 @@ export function casesLink(terms, says, base = "") {
 const asks = (value) => [{ field: "is", op: ":", value, not: false }];
 
 /** The figure that matters, with its interval and its denominator. */
-export function headline({ report }) {
+export function headline({ report, overview }) {
   const rate = report.pass_rate;
   const of = report.pass_rate_of;
   const incomplete = report.verdict === "incomplete";
   const bounds = incomplete ? null : report.pass_rate_interval;
-  const figure = rate === null ? "unknown" : incomplete ? `${count(report.n_passed)} of ${count(of)}` : percent(rate);
+  const figure =
+    rate === null ? "unknown" : incomplete ? `${count(report.n_passed)} of ${count(of)}` : percent(rate);
   return element(
     "div",
     { class: "headline", role: "group", "aria-label": "Pass rate" },
-    element("div", { class: "figure" }, element("span", { class: "big" }, figure), element("span", { class: "what" }, incomplete ? "passed so far" : "pass rate")),
-    rate === null || incomplete ? null : element("div", { class: "scale" }, interval(rate, bounds), element("div", { class: "ends", "aria-hidden": "true" }, element("span", {}, "0"), element("span", {}, "100 %"))),
-    element("p", { class: "said" }, sentence(report, bounds, incomplete)),
+    element(
+      "div",
+      { class: "figure" },
+      element("span", { class: "big" }, figure),
+      element("span", { class: "what" }, incomplete ? "passed so far" : "pass rate"),
+    ),
+    rate === null || incomplete
+      ? null
+      : element(
+          "div",
+          { class: "scale" },
+          interval(rate, bounds),
+          element(
+            "div",
+            { class: "ends", "aria-hidden": "true" },
+            element("span", {}, "0"),
+            element("span", {}, "100 %"),
+          ),
+        ),
+    element("p", { class: "said" }, foreign(sentence({ report, overview }, incomplete))),
   );
 }
 
-function sentence(report, bounds, incomplete) {
-  const { pass_rate: rate, pass_rate_of: of, n_passed: passed, n_not_run: waiting } = report;
-  if (rate === null) return report.n ? "No case has an assertion, so there is no pass rate." : "No case has come to its end.";
-  if (incomplete) {
-    const known = report.n_expected_known ? "" : " There may be more cases than have been seen.";
-    const run = report.pass_rate_run_of ? ` Of those run, ${percent(report.pass_rate_run)} passed, failures included.` : "";
-    return `${counted(waiting, "case")} not run: the rate of all is not known yet.${run}${known}`;
-  }
-  const range = bounds ? `${Math.round(bounds.confidence * 100)} % interval ${percent(bounds.low)} to ${percent(bounds.high)}, ` : "";
-  const worth = bounds && bounds.n < 0.995 * of ? `, worth ${counted(Math.round(bounds.n), "independent case")}` : "";
-  return `${range}${count(passed)} of ${count(of)}${worth}, failures included`;
+/** What the terminal says of the rate, without the rate itself. */
+function sentence({ report, overview }, incomplete) {
+  const said = Object.fromEntries(overview);
+  const [rate, ofThoseRun] = [said["Pass rate"] ?? "", said["of those run"]];
+  if (!incomplete) return report.pass_rate === null ? rate : rate.replace(/^[^(]*\(([^)]*)\), /, "$1, ");
+  const known = report.n_expected_known ? "" : " There may be more cases than have been seen.";
+  const left = `${counted(report.n_not_run, "case")} not run: the rate of all is not known yet.${known}`;
+  return ofThoseRun ? `${left} Of those run: ${ofThoseRun}.` : left;
 }
 
 /** All expected cases as one bar, and a legend that leads to them, in this report or in the one at `base`. */
@@ -59,16 +74,28 @@ export function accounts({ report }, base = "") {
     ["notrun", report.n_not_run],
   ].filter(([, number]) => number > 0);
   const told = parts.map(([name, number]) => `${count(number)} ${STANDING[name].word}`).join(", ");
-  const bar = element("div", { class: "stack", role: "img", "aria-label": `${count(report.n_expected)} cases: ${told}` });
+  const bar = element("div", {
+    class: "stack",
+    role: "img",
+    "aria-label": `${count(report.n_expected)} cases: ${told}`,
+  });
   for (const [name, number] of parts) {
     const piece = element("span", { class: name });
     piece.style.flexGrow = number;
     bar.append(piece);
   }
   const legend = element("ul", { class: "legend" });
-  for (const [name, number] of parts) legend.append(element("li", {}, casesLink(asks(name), badge(name, `${count(number)} ${plural(name, number)}`), base)));
+  for (const [name, number] of parts)
+    legend.append(
+      element("li", {}, casesLink(asks(name), badge(name, `${count(number)} ${plural(name, number)}`), base)),
+    );
   const of = `${count(report.n_expected)} expected${report.n_expected_known ? "" : ", and there may be more"}`;
-  return element("div", { class: "accounts", role: "group", "aria-label": "Cases" }, bar, append(legend, element("li", { class: "quiet" }, of)));
+  return element(
+    "div",
+    { class: "accounts", role: "group", "aria-label": "Cases" },
+    bar,
+    append(legend, element("li", { class: "quiet" }, of)),
+  );
 }
 
 function plural(name, number) {
@@ -82,9 +109,21 @@ export function sentences({ overview, report }) {
   const list = element("dl", { class: "facts" });
   for (const [label, said] of overview) {
     if (SHOWN_ELSEWHERE.has(label)) continue;
-    append(list, element("div", {}, element("dt", {}, foreign(label.trim())), element("dd", {}, foreign(said))));
+    append(
+      list,
+      element("div", {}, element("dt", {}, foreign(label.trim())), element("dd", {}, foreign(said))),
+    );
   }
-  if (report.limited_advice) append(list, element("div", {}, element("dt", {}, "To be faster"), element("dd", {}, foreign(report.limited_advice))));
+  if (report.limited_advice)
+    append(
+      list,
+      element(
+        "div",
+        {},
+        element("dt", {}, "To be faster"),
+        element("dd", {}, foreign(report.limited_advice)),
+      ),
+    );
   return list;
 }
 
@@ -92,15 +131,30 @@ export function sentences({ overview, report }) {
 export function warnings({ report, overview }) {
   const simulated = overview.find(([label]) => label === "SIMULATED");
   return [
-    simulated ? element("p", { class: "warning" }, element("strong", {}, "Simulated: "), foreign(simulated[1])) : null,
-    report.stopped ? element("p", { class: "warning" }, element("strong", {}, "Stopped: "), foreign(report.stopped)) : null,
-    report.damaged_lines ? element("p", { class: "warning" }, `${counted(report.damaged_lines, "line")} of the record cannot be read.`) : null,
+    simulated
+      ? element("p", { class: "warning" }, element("strong", {}, "Simulated: "), foreign(simulated[1]))
+      : null,
+    report.stopped
+      ? element("p", { class: "warning" }, element("strong", {}, "Stopped: "), foreign(report.stopped))
+      : null,
+    report.damaged_lines
+      ? element(
+          "p",
+          { class: "warning" },
+          `${counted(report.damaged_lines, "line")} of the record cannot be read.`,
+        )
+      : null,
   ];
 }
 
 /** When and how far, in a line under the name of the run. */
 export function standing({ report, run }) {
-  const state = { complete: "complete", errors: "complete, with errors", incomplete: "incomplete", empty: "nothing in it" }[report.verdict];
+  const state = {
+    complete: "complete",
+    errors: "complete, with errors",
+    incomplete: "incomplete",
+    empty: "nothing in it",
+  }[report.verdict];
   const rescored = run.rescored_from ? ", rescored" : "";
   return `${state}${rescored} · started ${moment(report.started)} · ${report.run_id}`;
 }
@@ -115,12 +169,30 @@ export function causes(sheet) {
   for (const { number, look, says, where, terms } of reasons.sort((a, b) => b.number - a.number)) {
     const bar = element("span", { class: `bar ${look}` });
     bar.style.width = `${(100 * number) / most}%`;
-    const why = element("span", { class: "why" }, terms ? casesLink(terms, says) : says, " ", element("span", { class: "quiet" }, where));
+    const why = element(
+      "span",
+      { class: "why" },
+      terms ? casesLink(terms, says) : says,
+      " ",
+      element("span", { class: "quiet" }, where),
+    );
     const track = element("span", { class: "track", "aria-hidden": "true" }, bar);
     append(list, element("li", {}, element("span", { class: "n" }, count(number)), track, why));
   }
-  const rest = report.causes_left_out ? element("p", { class: "quiet" }, `${counted(report.causes_left_out, "error")} more, of causes not listed`) : null;
-  return element("section", { "aria-labelledby": "why" }, element("h2", { id: "why" }, "Why cases did not pass"), list, rest);
+  const rest = report.causes_left_out
+    ? element(
+        "p",
+        { class: "quiet" },
+        `${counted(report.causes_left_out, "error")} more, of causes not listed`,
+      )
+    : null;
+  return element(
+    "section",
+    { "aria-labelledby": "why" },
+    element("h2", { id: "why" }, "Why cases did not pass"),
+    list,
+    rest,
+  );
 }
 
 /** Assertions that are false, each with the cases that it is false of. */
@@ -131,22 +203,38 @@ function untrue(sheet) {
     for (let row = 0; row < sheet.n; row++) number += column.values[row] === 0;
     if (!number) continue;
     const terms = [{ field: fieldOf(sheet, column), op: ":", value: "false", not: false }];
-    reasons.push({ number, look: "failed", says: [element("strong", {}, foreign(column.name)), " is false"], where: "", terms });
+    reasons.push({
+      number,
+      look: "failed",
+      says: [element("strong", {}, foreign(column.name)), " is false"],
+      where: "",
+      terms,
+    });
   }
   return reasons;
 }
 
 function errorReason(sheet, cause) {
   const code = codeOf(sheet, cause);
-  const says = [element("strong", {}, foreign(cause.type || cause.outcome)), " ", element("span", { class: "message" }, foreign(cause.message))];
-  const where = foreign(`${OUTCOME[cause.outcome] ?? cause.outcome}${cause.stage && cause.stage !== "task" ? `, in ${cause.stage}` : ""}`);
+  const says = [
+    element("strong", {}, foreign(cause.type || cause.outcome)),
+    " ",
+    element("span", { class: "message" }, foreign(cause.message)),
+  ];
+  const where = foreign(
+    `${OUTCOME[cause.outcome] ?? cause.outcome}${cause.stage && cause.stage !== "task" ? `, in ${cause.stage}` : ""}`,
+  );
   const terms = code > 0 ? [{ field: "cause", op: ":", value: String(code), not: false }] : null;
   return { number: cause.count, look: "error", says, where, terms };
 }
 
 function codeOf(sheet, cause) {
   return sheet.head.causes.findIndex(
-    (each) => each.outcome === cause.outcome && each.stage === cause.stage && each.type === cause.type && each.message === cause.message,
+    (each) =>
+      each.outcome === cause.outcome &&
+      each.stage === cause.stage &&
+      each.type === cause.type &&
+      each.message === cause.message,
   );
 }
 
@@ -157,10 +245,17 @@ export function evaluators({ report }) {
   for (const [name, each] of Object.entries(report.assertions)) rows.push(assertion(name, each, judge(each)));
   for (const [name, each] of Object.entries(report.scores)) rows.push(score(name, each, judge(each)));
   for (const [name, each] of Object.entries(report.labels)) rows.push(label(name, each, judge(each)));
-  for (const [name, number] of Object.entries(report.evaluator_failures)) rows.push(said(name, element("span", { class: "bad" }, `could not say: ${counted(number, "case")}`)));
-  for (const [name, number] of Object.entries(report.evaluators_silent)) rows.push(said(name, element("span", { class: "bad" }, `said nothing of ${counted(number, "case")}`)));
+  for (const [name, number] of Object.entries(report.evaluator_failures))
+    rows.push(said(name, element("span", { class: "bad" }, `could not say: ${counted(number, "case")}`)));
+  for (const [name, number] of Object.entries(report.evaluators_silent))
+    rows.push(said(name, element("span", { class: "bad" }, `said nothing of ${counted(number, "case")}`)));
   if (!rows.length) return null;
-  return element("section", { "aria-labelledby": "evaluators" }, element("h2", { id: "evaluators" }, "Evaluators"), table(["Evaluator", "Result", "", "Cases"], rows));
+  return element(
+    "section",
+    { "aria-labelledby": "evaluators" },
+    element("h2", { id: "evaluators" }, "Evaluators"),
+    table(["Evaluator", "Result", "", "Cases"], rows),
+  );
 }
 
 function said(name, result, picture, of) {
@@ -180,16 +275,25 @@ function denominator({ n, n_expected: expected }) {
 
 function assertion(name, each, judge) {
   const { rate, interval: bounds, n_true: held } = each;
-  return said(name, [`${percent(rate)} true (${count(held)})`, judge], interval(rate, bounds), denominator(each));
+  return said(
+    name,
+    [`${percent(rate)} true (${count(held)})`, judge],
+    interval(rate, bounds),
+    denominator(each),
+  );
 }
 
 function score(name, each, judge) {
-  const values = each.n ? `mean ${plain(each.mean)}, median ${plain(each.median)}, ${plain(each.min)} to ${plain(each.max)}` : "unknown";
+  const values = each.n
+    ? `mean ${plain(each.mean)}, median ${plain(each.median)}, ${plain(each.min)} to ${plain(each.max)}`
+    : "unknown";
   return said(name, [values, judge], null, denominator(each));
 }
 
 function label(name, each, judge) {
   const words = Object.entries(each.counts).slice(0, 8);
-  const counts = words.map(([word, number]) => element("span", { class: "label" }, foreign(word), ` ${count(number)}`));
+  const counts = words.map(([word, number]) =>
+    element("span", { class: "label" }, foreign(word), ` ${count(number)}`),
+  );
   return said(name, [counts.length ? counts : "unknown", judge], null, denominator(each));
 }

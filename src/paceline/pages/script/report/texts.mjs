@@ -15,8 +15,18 @@ const FOLDED = 12_000;
 /** A titled box with a value in it. */
 export function panel(title, value, { cut, note, parts } = {}) {
   const { type } = unwrapped(value);
-  const heading = element("h2", {}, title, type ? element("span", { class: "type" }, foreign(type)) : null, note ? element("span", { class: "quiet" }, note) : null);
-  return append(element("div", { class: "panel" }, heading), parts ? pieces(parts) : longText(shown(value)), cutNote(cut));
+  const heading = element(
+    "h2",
+    {},
+    title,
+    type ? element("span", { class: "type" }, foreign(type)) : null,
+    note ? element("span", { class: "quiet" }, note) : null,
+  );
+  return append(
+    element("div", { class: "panel" }, heading),
+    parts ? pieces(parts) : longText(shown(value)),
+    cutNote(cut),
+  );
 }
 
 /** Text in a box; the end of a very long one comes when it is asked for. */
@@ -24,21 +34,33 @@ export function longText(text, look = "") {
   const box = element("pre", { class: `value ${look}`, tabindex: 0, dir: null });
   if (text === "") return append(box, element("span", { class: "quiet" }, "empty"));
   if (text.length <= FOLDED) return append(box, foreign(text));
-  const rest = element("button", { type: "button", on: { click: () => refill(box, foreign(text)) } }, `show all ${count(text.length)} characters`);
+  const rest = element(
+    "button",
+    { type: "button", on: { click: () => refill(box, foreign(text)) } },
+    `show all ${count(text.length)} characters`,
+  );
   return append(box, foreign(text.slice(0, FOLDED)), "… ", rest);
 }
 
 function pieces(parts) {
   return append(
     element("pre", { class: "value", tabindex: 0 }),
-    parts.map(({ op, text }) => (op === "same" ? foreign(text) : element(op === "gone" ? "ins" : "del", {}, foreign(text)))),
+    parts.map(({ op, text }) =>
+      op === "same" ? foreign(text) : element(op === "gone" ? "ins" : "del", {}, foreign(text)),
+    ),
   );
 }
 
 /** Says that a value is longer than the page has it. */
-export function cutNote(cut) {
+function cutNote(cut) {
   if (!cut) return null;
-  return element("p", { class: "warning" }, `Only the beginning: the value has ${count(cut)} bytes. `, element("code", {}, "paceline report --case"), " shows all of it.");
+  return element(
+    "p",
+    { class: "warning" },
+    `Only the beginning: the value has ${count(cut)} bytes. `,
+    element("code", {}, "paceline report --case"),
+    " shows all of it.",
+  );
 }
 
 /** What was expected beside what came, with what differs marked in both. */
@@ -47,7 +69,8 @@ export function comparison(expected, output, cut) {
   if (cut.expected || cut.output || wanted.length + got.length > 400_000) {
     return [panel("Expected", expected, { cut: cut.expected }), panel("Output", output, { cut: cut.output })];
   }
-  if (wanted === got) return [panel("Expected", expected), panel("Output", output, { note: "the same to the letter" })];
+  if (wanted === got)
+    return [panel("Expected", expected), panel("Output", output, { note: "the same to the letter" })];
   const parts = difference(wanted, got);
   const only = (op) => parts.filter((part) => part.op === "same" || part.op === op);
   return [
@@ -61,9 +84,12 @@ export function patch(title, text, cut) {
   const box = element("pre", { class: "value patch", tabindex: 0 });
   const lines = text.replace(/\n$/, "").split("\n");
   for (const line of lines.slice(0, 3000)) {
-    const look = /^(?:\+\+\+|---|diff |index )/.test(line) ? "file" : { "+": "added", "-": "removed", "@": "place" }[line[0]];
+    const look = /^(?:\+\+\+|---|diff |index )/.test(line)
+      ? "file"
+      : { "+": "added", "-": "removed", "@": "place" }[line[0]];
     append(box, element("span", { class: look ?? null }, foreign(line)), "\n");
   }
-  if (lines.length > 3000) append(box, element("span", { class: "quiet" }, `${count(lines.length - 3000)} more lines`));
+  if (lines.length > 3000)
+    append(box, element("span", { class: "quiet" }, `${count(lines.length - 3000)} more lines`));
   return append(element("div", { class: "panel wide" }, element("h2", {}, title)), box, cutNote(cut));
 }

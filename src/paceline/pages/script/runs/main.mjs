@@ -24,8 +24,25 @@ class Program {
   }
 
   async start() {
-    const help = element("button", { type: "button", class: "quiet", "aria-label": "Keys", title: "keys (?)", on: { click: () => this._keys.help() } }, "?");
-    const bar = element("header", { class: "bar" }, element("a", { href: "/", class: "title" }, "Runs"), this._state, help, themeButton());
+    const help = element(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-label": "Keys",
+        title: "keys (?)",
+        on: { click: () => this._keys.help() },
+      },
+      "?",
+    );
+    const bar = element(
+      "header",
+      { class: "bar" },
+      element("a", { href: "/", class: "title" }, "Runs"),
+      this._state,
+      help,
+      themeButton(),
+    );
     refill(document.getElementById("page"), bar, this._place);
     document.title = "Runs · Paceline";
     this._keys.on("/", "search", () => this._list.focusField());
@@ -45,7 +62,9 @@ class Program {
     refill(this._place, element("p", { class: "quiet" }, "reading…"));
     const hash = location.hash;
     try {
-      const sides = await Promise.all(ids.map(async (id) => ({ id, facts: await asked(`/run/${encodeURIComponent(id)}/report`) })));
+      const sides = await Promise.all(
+        ids.map(async (id) => ({ id, facts: await asked(`/run/${encodeURIComponent(id)}/report`) })),
+      );
       const found = await this._compared(ids);
       if (location.hash === hash) refill(this._place, pair(sides, found));
     } catch (error) {
@@ -56,7 +75,9 @@ class Program {
   /** The comparison of two runs, or why there is none. */
   async _compared([a, b]) {
     try {
-      return { told: await asked(`${this._base}/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`) };
+      return {
+        told: await asked(`${this._base}/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`),
+      };
     } catch (error) {
       return { error: error.message };
     }

@@ -16,14 +16,33 @@ import { accounts, headline, sentences, standing, warnings } from "../report/ove
 /** Both, from `[{id, facts}, {id, facts}]` and what is told of their comparison: `{told}` or `{error}`. */
 export function pair(sides, { told, error }) {
   const [a, b] = sides.map(({ id }) => `/run/${id}`);
-  const compared = told ? comparisonPage(told, { A: a, B: b }) : element("p", { class: "warning" }, "These cannot be compared: ", foreign(error));
+  const compared = told
+    ? comparisonPage(told, { A: a, B: b })
+    : element("p", { class: "warning" }, "These cannot be compared: ", foreign(error));
   const columns = append(element("div", { class: "pair" }), sides.map(side));
-  return element("div", { class: "overview" }, element("h1", { class: "out" }, "Two runs"), compared, element("h2", {}, "Side by side"), columns, assertions(sides));
+  return element(
+    "div",
+    { class: "overview" },
+    element("h1", { class: "out" }, "Two runs"),
+    compared,
+    element("h2", {}, "Side by side"),
+    columns,
+    assertions(sides),
+  );
 }
 
 function side({ id, facts }, place) {
   const title = element("h3", {}, element("a", { href: `/run/${id}` }, foreign(facts.report.name)));
-  return element("section", { "aria-label": `${place ? "Second" : "First"}: ${facts.report.name}` }, title, element("p", { class: "quiet" }, foreign(standing(facts))), warnings(facts), headline(facts), accounts(facts, `/run/${id}`), sentences(facts));
+  return element(
+    "section",
+    { "aria-label": `${place ? "Second" : "First"}: ${facts.report.name}` },
+    title,
+    element("p", { class: "quiet" }, foreign(standing(facts))),
+    warnings(facts),
+    headline(facts),
+    accounts(facts, `/run/${id}`),
+    sentences(facts),
+  );
 }
 
 /** Assertions by name, with the rate of each side. */
@@ -31,11 +50,21 @@ function assertions(sides) {
   const names = [...new Set(sides.flatMap(({ facts }) => Object.keys(facts.report.assertions)))];
   if (!names.length) return null;
   const rows = names.map((name) =>
-    row(foreign(name), ...sides.flatMap(({ facts }) => {
-      const told = facts.report.assertions[name];
-      return told ? [`${percent(told.rate)}`, cell(interval(told.rate, told.interval), "picture")] : ["not asserted", ""];
-    })),
+    row(
+      foreign(name),
+      ...sides.flatMap(({ facts }) => {
+        const told = facts.report.assertions[name];
+        return told
+          ? [`${percent(told.rate)}`, cell(interval(told.rate, told.interval), "picture")]
+          : ["not asserted", ""];
+      }),
+    ),
   );
   const heading = element("h2", { id: "assertions" }, "Assertions");
-  return element("section", { "aria-labelledby": "assertions" }, heading, table(["Assertion", "First", "", "Second", ""], rows));
+  return element(
+    "section",
+    { "aria-labelledby": "assertions" },
+    heading,
+    table(["Assertion", "First", "", "Second", ""], rows),
+  );
 }
