@@ -1,7 +1,9 @@
 """What workspaces of one repository cost: so many of them, made as a run makes them, and cleared away.
 
 Each is a checkout of its own of a repository of 5,000 files; the objects stay in one store. They are made on
-as many threads as a run uses, and one at a time; the time for each is the whole time by their number.
+as many threads as a run uses, and one at a time; the time for each is the whole time by their number. On
+disk, and in memory where the system has a folder for that: what a disk makes of a million small files is its
+own.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ import os
 import random
 import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +29,27 @@ WORKSPACES = 200
 KEPT = 20
 """Workspaces there are at a time, as many as a run has cases in progress: the disk is not the matter here."""
 ROUNDS = 3
+MEMORY = Path("/dev/shm")  # the one folder that Linux keeps in memory
 
 
-def worktrees(*, files: int, workspaces: int, width: int) -> Timed:
+def worktrees(*, files: int, workspaces: int, width: int, in_memory: bool) -> Timed:
     """Make workspaces, look at what has changed in each, and clear them away."""
+    with ExitStack() as folders:
+        place = Path("grounds").absolute()
+        if in_memory:
+            place = Path(folders.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)))
+        facts = yield from _worktrees(place, files, workspaces, width)
+    return facts
+
+
+def _worktrees(place: Path, files: int, workspaces: int, width: int) -> Timed:
     from paceline.workspaces.ground import Ground
     from paceline.workspaces.sources import Repository
     from paceline.workspaces.workspace import Workspace, make
 
     os.environ["PACELINE_CACHE"] = str(Path("cache").absolute())
     source = Repository(str(_repository(Path("repository"), files)))
-    ground = Ground(Path("grounds").absolute(), "run")
+    ground = Ground(place, "run")
     ground.claim()
     started = time.perf_counter()
     make(ground, "first", source, {})
@@ -103,17 +117,19 @@ def measure(quick: bool) -> Result:
     """At the width of a run and one at a time, in turn."""
     files, workspaces, rounds = (100, 4, 1) if quick else (FILES, WORKSPACES, ROUNDS)
     widths = {"as a run does": max(os.cpu_count() or 1, 4), "one at a time": 1}
+    places = {"on disk": False, **({"in memory": True} if MEMORY.is_dir() else {})}
     contestants = [
         Contestant(
-            name=name,
+            name=f"{name}, {where}",
             does="bench.worktrees:worktrees",
-            settings={"files": files, "workspaces": workspaces, "width": width},
+            settings={"files": files, "workspaces": workspaces, "width": width, "in_memory": in_memory},
         )
+        for where, in_memory in places.items()
         for name, width in widths.items()
     ]
     costs = in_turn(contestants, rounds=rounds)
     rows, bars = [], []
-    for name in widths:
+    for name in costs:
         facts = [cost.facts for cost in costs[name]]
 
         medians = {what: statistics.median(each[what] for each in facts) for what in facts[0]}

@@ -1,9 +1,10 @@
 """Spreading what is made in a folder over its disk, where the file system can be told to.
 
-ext4 puts new folders beside the one that they are made in, and gives no inode out again for minutes after its
-file was removed: each new file then has all those to pass over that were removed around it. With thousands
-of files made and removed for each case, making them comes to take twenty times as long. A folder that is said
-to be the top of hierarchies (`chattr +T`) has each of its folders put elsewhere.
+ext4 puts new folders beside the one that they are made in. Without a journal, as virtual machines often have
+it, it gives out no inode for a minute or more after its file was removed, and searches from the beginning for
+each new file: past all that were removed around it. With thousands of files made and removed for each case,
+making them comes to take twenty times as long. A folder that is said to be the top of hierarchies
+(`chattr +T`) has each of its folders put elsewhere.
 
 Knows one flag of Linux. Where there is none, nothing is done and nothing is wrong.
 """
